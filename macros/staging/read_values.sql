@@ -1,0 +1,41 @@
+{#- How one JSON value of a store reads, whatever the store (L1, T1, T2). Used only by record_rows. -#}
+
+{#- Every character that counts as blank: what Unicode calls white space, and the four separators U+001C to U+001F. -#}
+{% macro is_blank(text) -%}
+    trim({{ text }}, {{ governed_memory.blank_characters() }}) = ''
+{%- endmacro %}
+
+{% macro blank_characters() -%}
+    e' \t\n\x0B\x0C\r\x1C\x1D\x1E\x1F\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'
+{%- endmacro %}
+
+{#- The text of a value; null for null, blank text, [] and {}. false and 0 are values. -#}
+{% macro text_value(column) -%}
+    case when {{ column }} not in ('[]', '{}', '""') and not {{ governed_memory.is_blank(column ~ " ->> '$'") }} then {{ column }} ->> '$' end
+{%- endmacro %}
+
+{#- A list of texts: one plain text is a list of one; [] and blanks are null (nothing stated). An object gives an empty list, and malformed_field says so. -#}
+{% macro list_value(column) -%}
+    case
+        when {{ column }} in ('[]', '{}', '""', 'null') then null
+        when starts_with({{ column }}, '[')
+            then list_filter(from_json({{ column }}, '["VARCHAR"]'), lambda item: item is not null and not {{ governed_memory.is_blank('item') }})
+        when starts_with({{ column }}, '{') then []::varchar[]
+        when not {{ governed_memory.is_blank(column ~ " ->> '$'") }} then [{{ column }} ->> '$']
+    end
+{%- endmacro %}
+
+{#- A calendar date as written, yyyy-mm-dd and nothing looser; null for anything else. -#}
+{% macro plain_date(text) -%}
+    case when length({{ text }}) = 10 and cast(try_cast({{ text }} as date) as varchar) = {{ text }} then try_cast({{ text }} as date) end
+{%- endmacro %}
+
+{#- The instant that a timestamp text names, as the wall clock of the zone; null where the text is no ISO timestamp. One without an
+    offset is taken to be in the zone already. -#}
+{% macro zoned_timestamp(text, zone) -%}
+    case
+        when regexp_full_match({{ text }}, '\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?') then try_cast({{ text }} as timestamp)
+        when regexp_full_match({{ text }}, '\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)? ?(Z|[+-]\d{2}(:?\d{2})?)')
+            then timezone({{ zone }}, try_cast({{ text }} as timestamptz))
+    end
+{%- endmacro %}

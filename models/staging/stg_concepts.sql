@@ -1,0 +1,1 @@
+{{ governed_memory.register('concepts', {'concept_id': 'varchar', 'cardinality': 'varchar'}) }}

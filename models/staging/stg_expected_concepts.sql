@@ -1,0 +1,1 @@
+{{ governed_memory.register('expected_concepts', {'store_id': 'varchar', 'concept_id': 'varchar'}) }}

@@ -1,0 +1,27 @@
+{% set sql_text = dbt.string_literal %}
+{% for store_id, store in var('stores').items() %}
+{%- set target_level = store.get('target_level', 0) -%}
+{%- if target_level not in [0, 1, 2, 3] -%}
+    {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": target_level is " ~ target_level ~ ", expected 0, 1, 2 or 3") }}
+{%- endif -%}
+{%- for key, allowed in [('valid_to_is', ['inclusive', 'exclusive']), ('null_end', ['open', 'unknown'])] if store.get(key, allowed[0]) not in allowed -%}
+    {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": " ~ key ~ " is '" ~ store[key] ~ "', expected " ~ allowed | join(' or ')) }}
+{%- endfor -%}
+{%- set unknown_keys = store.keys() | reject('in', ['source', 'form', 'columns', 'valid_to_is', 'null_end', 'zone', 'target_level', 'policy', 'steward', 'steward_role', 'attests_writers', 'open_markers']) | list -%}
+{%- if unknown_keys -%}
+    {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": unknown key " ~ unknown_keys | join(', ') ~ "; dbt_project.yml lists the keys an entry may have") }}
+{%- endif %}
+select
+    {{ sql_text(store_id) }} as store_id,
+    {{ sql_text(store.get('form', 'relational')) }} as form,
+    {{ target_level }} as target_level,
+    {{ sql_text(store.policy) if store.get('policy') else 'null::varchar' }} as policy_id,
+    {{ store.get('valid_to_is') == 'exclusive' }} as is_valid_to_exclusive,
+    {{ store.get('null_end') != 'unknown' }} as is_null_end_open,
+    {{ sql_text(store.get('zone', 'UTC')) }} as zone,
+    {{ store.get('attests_writers', false) }} as attests_writers,
+    {{ sql_text(store.steward) if store.get('steward') else 'null::varchar' }} as steward_party,
+    {{ sql_text(store.steward_role) if store.get('steward_role') else 'null::varchar' }} as steward_role,
+    [{% for marker in store.get('open_markers', []) %}{{ sql_text(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers,
+{% if not loop.last %}union all{% endif %}
+{% endfor %}
