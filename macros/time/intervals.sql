@@ -1,0 +1,150 @@
+{#- One row per record with the period in which it is in force (T3, T4, T9, T11). With known_on: as known by then (T6). With scope, a list of
+    question classes: only what applies to them, ended only by successors that do (G2). -#}
+{% macro intervals(known_on=none, scope=none) -%}
+with
+
+records as (
+    select *
+    from {{ governed_memory.relation('records') }}
+    where true
+    {% if known_on %} and {{ governed_memory.is_known('known_at', known_on) }} {% endif %}
+    {% if scope %} and {{ governed_memory.is_in_scope('applies_to', 'does_not_apply_to', scope) }} {% endif %}
+),
+
+clashing as ({{ governed_memory.clashing_rows(known_on) }}),
+
+supersessions as (
+    {% if known_on %} {{ governed_memory.supersession_reasons(known_on) }}
+    {% else %} select * from {{ governed_memory.relation('record_supersessions') }} {% endif %}
+),
+
+successions as (
+    select
+        supersessions.*,
+        {{ governed_memory.is_narrower('supersessions.successor', 'records') }} as is_narrower
+    from supersessions
+    inner join records
+        on supersessions.store_id = records.store_id and supersessions.predecessor_index = records.record_index
+    where supersessions.ineffective_reason is null
+    {% if scope %} and {{ governed_memory.is_in_scope('supersessions.successor_applies_to', 'supersessions.successor_does_not_apply_to', scope) }} {% endif %}
+),
+
+first_successors as (
+    select
+        store_id,
+        predecessor_index,
+        min(successor_valid_from) as superseded_from,
+        arg_min(successor_id, (successor_valid_from, successor_id)) as ended_by,
+        arg_min(is_successor_withdrawal, (successor_valid_from, successor_id)) as is_ended_by_withdrawal,
+        bool_and(is_narrower) as is_partly_ended,
+        list_sort(list_distinct(flatten(list(successor_applies_to)))) as ended_scopes
+    from successions
+    group by all
+),
+
+ineffective as (
+    select
+        store_id,
+        successor_index,
+        list(predecessor_id || ': ' || ineffective_reason order by predecessor_id) as ineffective_supersessions
+    from supersessions
+    where ineffective_reason is not null
+    group by all
+),
+
+ends as (
+    select
+        records.*,
+        clashing.record_index is not null as is_clashing,
+        first_successors.superseded_from,
+        first_successors.ended_by,
+        first_successors.is_ended_by_withdrawal,
+        coalesce(first_successors.is_partly_ended, false) as is_partly_ended,
+        first_successors.ended_scopes,
+        ineffective.ineffective_supersessions,
+        coalesce(first_successors.superseded_from <= coalesce(records.valid_to, first_successors.superseded_from), false) as is_ended_early,
+        {{ governed_memory.earlier_date('records.valid_to', 'first_successors.superseded_from - 1') }} as last_day
+    from records
+    left join clashing
+        on records.store_id = clashing.store_id and records.record_index = clashing.record_index
+    left join first_successors
+        on records.store_id = first_successors.store_id and records.record_index = first_successors.predecessor_index
+    left join ineffective
+        on records.store_id = ineffective.store_id and records.record_index = ineffective.successor_index
+),
+
+periods as (
+    select
+        *,
+        case
+            when is_withdrawal then 'withdrawal'
+            when is_clashing then 'duplicate_record_id'
+            when not is_validity_known then 'validity_unknown'
+            when last_day < valid_from then 'never_in_force'
+            else 'in_force'
+        end as interval_status
+    from ends
+),
+
+record_intervals as (
+    select
+        store_id,
+        record_id,
+        record_index,
+        concept_id,
+        value,
+        interval_status,
+        case when interval_status = 'in_force' then valid_from end as in_force_from,
+        case when interval_status = 'in_force' then last_day end as in_force_to,
+        valid_from,
+        valid_to,
+        case when is_ended_early then ended_by end as ended_by,
+        case
+            when not is_ended_early and valid_to is not null then 'expired'
+            when not is_ended_early then null
+            when not is_ended_by_withdrawal then 'replaced'
+            when superseded_from <= valid_from then 'was_wrong'
+            else 'ended'
+        end as end_reason,
+        is_ended_early and is_partly_ended as is_partly_ended,
+        case when is_ended_early and is_partly_ended then ended_scopes end as partly_ended_scopes,
+        ineffective_supersessions,
+        source_id,
+        concept_owner,
+        owner_role,
+        applies_to,
+        does_not_apply_to,
+        release_to,
+        is_restricted,
+        supersedes,
+        withdrawal,
+        recorded_at
+    from periods
+)
+
+select * from record_intervals
+{%- endmacro %}
+
+{#- G2: no excluded class matches, and where classes are applied one of them does. scope is a list. -#}
+{% macro is_in_scope(applies_to, does_not_apply_to, scope) -%}
+    (
+        {{ scope }} is null
+        or not coalesce(list_has_any({{ does_not_apply_to }}, {{ scope }}), false)
+        and (coalesce(len({{ applies_to }}), 0) = 0 or list_has_any({{ applies_to }}, {{ scope }}))
+    )
+{%- endmacro %}
+
+{#- Whether a successor governs less than its predecessor, so that the predecessor still holds for some questions (T11). -#}
+{% macro is_narrower(successor, predecessor) -%}
+    (
+        coalesce(len({{ successor }}_applies_to), 0) > 0
+        and (coalesce(len({{ predecessor }}.applies_to), 0) = 0 or not list_has_all({{ successor }}_applies_to, {{ predecessor }}.applies_to))
+        or coalesce(len({{ successor }}_does_not_apply_to), 0) > 0
+        and not list_has_all(coalesce({{ predecessor }}.does_not_apply_to, []), {{ successor }}_does_not_apply_to)
+    )
+{%- endmacro %}
+
+{#- The earlier of two dates, null meaning open. -#}
+{% macro earlier_date(first, second) -%}
+    least({{ first }}, {{ second }})
+{%- endmacro %}

@@ -1,0 +1,1 @@
+select * from {{ governed_memory.relation('stg_stores') }}
