@@ -148,3 +148,11 @@ select * from record_intervals
 {% macro earlier_date(first, second) -%}
     least({{ first }}, {{ second }})
 {%- endmacro %}
+
+{#- The same for a question of at most one class: without one, only what applies everywhere (T11). -#}
+{% macro is_in_one_scope(applies_to, does_not_apply_to, question_class_id) -%}
+    (
+        not coalesce(list_contains({{ does_not_apply_to }}, {{ question_class_id }}), false)
+        and (coalesce(len({{ applies_to }}), 0) = 0 or coalesce(list_contains({{ applies_to }}, {{ question_class_id }}), false))
+    )
+{%- endmacro %}

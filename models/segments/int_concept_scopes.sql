@@ -1,0 +1,38 @@
+{#- The questions that can be asked of a concept: without a scope (null), and with each class that its records or their successors name. -#}
+with
+
+records as (select * from {{ governed_memory.relation('records') }}),
+
+supersessions as (
+    select *
+    from {{ governed_memory.relation('record_supersessions') }}
+    where ineffective_reason is null
+        and (successor_applies_to is not null or successor_does_not_apply_to is not null)
+),
+
+named as (
+    select
+        store_id,
+        concept_id,
+        unnest(list_concat(coalesce(applies_to, []), coalesce(does_not_apply_to, []))) as question_class_id
+    from records
+    where not is_withdrawal and (applies_to is not null or does_not_apply_to is not null)
+    union all
+    select
+        store_id,
+        predecessor_concept_id,
+        unnest(list_concat(coalesce(successor_applies_to, []), coalesce(successor_does_not_apply_to, [])))
+    from supersessions
+),
+
+concept_scopes as (
+    select distinct store_id, concept_id, null::varchar as question_class_id
+    from records
+    where concept_id is not null and not is_withdrawal
+    union all
+    select distinct store_id, concept_id, question_class_id
+    from named
+    where concept_id is not null
+)
+
+select * from concept_scopes
