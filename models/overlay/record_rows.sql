@@ -1,5 +1,5 @@
 {{ config(materialized='table') }}
-{#- value is kept as text and never judged here. Stored ends stay as stated: nothing in this model derives one (T4). -#}
+{#- Ends stay as stated: nothing in this model derives one (T4). What a value means is never judged here. -#}
 with
 
 store_rows as (select * from {{ governed_memory.relation('stg_store_rows') }}),
@@ -8,19 +8,25 @@ stores as (select * from {{ governed_memory.relation('stg_stores') }}),
 
 texts as (
     select
-        store_rows.* exclude (
-            record_id, concept, source, concept_owner, owner_role, conflict_policy, valid_from, valid_to, recorded_at, value
-        ),
+        store_rows.store_id,
+        store_rows.record_index,
+        store_rows.is_valid_to_stated,
+        store_rows.has_repeated_key,
+        store_rows.is_from_columns,
         stores.is_valid_to_exclusive,
         stores.is_null_end_open,
         stores.zone,
         stores.open_markers,
-        {% for role in ['record_id', 'concept', 'source', 'concept_owner', 'owner_role', 'conflict_policy', 'valid_from', 'valid_to', 'recorded_at'] %}
+        {% for role in governed_memory.roles() if role not in ['value', 'applies_to', 'does_not_apply_to', 'release_to', 'supersedes'] -%}
         {{ governed_memory.text_value('store_rows.' ~ role) }} as {{ role }},
+        {% endfor %}
+        {%- for role in ['applies_to', 'does_not_apply_to', 'release_to', 'supersedes'] -%}
+        {{ governed_memory.list_value('store_rows.' ~ role) }} as {{ role }},
         {% endfor %}
         store_rows.value ->> '$' as value,
         hash(store_rows.value) as value_hash,
-        coalesce(store_rows.valid_to in ('""', '[]', '{}') or {{ governed_memory.is_blank("store_rows.valid_to ->> '$'") }}, false) as is_valid_to_blank,
+        coalesce(store_rows.conflict_policy = 'false' or try_cast(store_rows.conflict_policy as double) = 0, false) as is_policy_denied,
+        coalesce(store_rows.valid_to in ('""', '[]', '{}') or {{ governed_memory.is_blank("store_rows.valid_to ->> '$'") }}, false) as is_end_blank,
         {{ governed_memory.malformed_field() }} as malformed_field,
     from store_rows
     inner join stores on store_rows.store_id = stores.store_id
@@ -63,25 +69,27 @@ record_rows as (
         case
             when is_end_sentinel then 'sentinel'
             when valid_to is not null and ends_on is null then 'not_a_date'
-            when is_valid_to_blank and is_from_columns then 'blank'
-            when is_valid_to_blank then 'not_a_date'
+            when is_end_blank and is_from_columns then 'blank'
+            when is_end_blank then 'not_a_date'
         end as valid_to_problem,
         source as source_id,
         concept_owner,
         owner_role,
-        conflict_policy,
-        {{ governed_memory.list_value('applies_to') }} as applies_to,
-        {{ governed_memory.list_value('does_not_apply_to') }} as does_not_apply_to,
-        {{ governed_memory.list_value('release_to') }} as release_to,
-        {{ governed_memory.list_value('supersedes') }} as supersedes,
-        {{ governed_memory.text_value('classification') }} as classification,
-        {{ governed_memory.text_value('confidential') }} as confidential,
-        {{ governed_memory.text_value('restricted') }} as restricted,
-        {{ governed_memory.text_value('policy') }} as policy,
-        {{ governed_memory.text_value('rule') }} as rule,
-        {{ governed_memory.text_value('priority') }} as priority,
-        {{ governed_memory.text_value('withdrawal') }} as withdrawal,
-        {{ governed_memory.text_value('written_by') }} as written_by,
+        case when not is_policy_denied then conflict_policy end as conflict_policy,
+        applies_to,
+        does_not_apply_to,
+        release_to,
+        supersedes,
+        classification,
+        confidential,
+        restricted,
+        policy,
+        rule,
+        priority,
+        coalesce(conflict_policy, policy, rule) is not null or applies_to is not null or does_not_apply_to is not null as states_rule,
+        coalesce(classification, confidential, restricted) is not null or release_to is not null as carries_restriction,
+        withdrawal,
+        written_by,
         coalesce({{ governed_memory.zoned_timestamp('recorded_at', "'UTC'") }}, {{ governed_memory.plain_date('recorded_at') }}) as recorded_at,
         open_markers,
         has_repeated_key,

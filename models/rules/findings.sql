@@ -1,0 +1,62 @@
+{{ config(materialized='table') }}
+{#- Who must act (L5): the concept's owner in the register on the build's date, else the owner the record claims, else the store's steward. -#}
+with
+
+offenders as (select * from {{ governed_memory.relation('int_offenders_judged') }}),
+
+record_rows as (select * from {{ governed_memory.relation('record_rows') }}),
+
+stores as (select * from {{ governed_memory.relation('stores') }}),
+
+parties as (select * from {{ governed_memory.relation('parties') }}),
+
+builds as (select * from {{ governed_memory.relation('stg_build') }}),
+
+owners as (
+    select
+        register.store_id,
+        register.concept_id,
+        nullif(arg_max(coalesce(register.party_id, ''), (coalesce(register.valid_from, date '0001-01-01'), coalesce(register.recorded_at, timestamp '0001-01-01'))), '') as party_id
+    from {{ governed_memory.relation('concept_ownerships') }} as register
+    cross join builds
+    where coalesce(register.valid_from <= builds.on_date, true)
+    group by all
+),
+
+routed as (
+    select
+        offenders.*,
+        case when owners.party_id is not null then owners.party_id else record_rows.concept_owner end as owner_party,
+        case when owners.party_id is null or owners.party_id = record_rows.concept_owner then record_rows.owner_role end as claimed_role,
+        stores.steward_party,
+        stores.steward_role
+    from offenders
+    inner join stores on offenders.store_id = stores.store_id
+    left join record_rows
+        on offenders.store_id = record_rows.store_id and offenders.record_index = record_rows.record_index
+    left join owners
+        on offenders.concept_id = owners.concept_id and offenders.store_id = coalesce(owners.store_id, offenders.store_id)
+),
+
+findings as (
+    select
+        routed.store_id,
+        routed.record_index,
+        routed.record_id,
+        routed.concept_id,
+        routed.field,
+        routed.rule_id,
+        routed.kind,
+        routed.level,
+        routed.requirement,
+        routed.severity,
+        routed.is_waived,
+        routed.is_required,
+        routed.detail,
+        coalesce(routed.owner_party, routed.steward_party) as party_id,
+        case when routed.owner_party is not null then coalesce(parties.owner_role, routed.claimed_role) else routed.steward_role end as party_role
+    from routed
+    left join parties on routed.owner_party = parties.party_id
+)
+
+select * from findings

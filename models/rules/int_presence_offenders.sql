@@ -1,0 +1,1 @@
+{{ governed_memory.union_of_rules('presence') }}

@@ -1,0 +1,1 @@
+{{ governed_memory.rows_where('owner_role_missing', 'owner_role', "owner_role is null") }}

@@ -1,0 +1,1 @@
+{{ governed_memory.rows_where('source_missing', 'source', "source_id is null") }}

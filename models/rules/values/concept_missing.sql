@@ -1,0 +1,1 @@
+{{ governed_memory.rows_where('concept_missing', 'concept', "concept_id is null and store_id in (select store_id from " ~ governed_memory.relation('record_rows') ~ " where concept_id is not null)") }}

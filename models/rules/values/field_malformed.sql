@@ -1,0 +1,10 @@
+select
+    store_id,
+    record_index,
+    {{ governed_memory.offender() }} as record_id,
+    concept_id,
+    malformed_field as field,
+    'field_malformed' as rule_id,
+    null::varchar as detail
+from {{ governed_memory.relation('record_rows') }}
+where malformed_field is not null

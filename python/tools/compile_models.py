@@ -1,0 +1,84 @@
+"""Write the models below staging, as dbt compiles them, into the Python package (rule L4).
+
+`gmem` runs this list on a store that no dbt project has attached, so both read one definition of each rule.
+Run it after any change of a model, macro or profile seed: `make compiled`. `--check` only says whether the list is current.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "python" / "governed_memory" / "warehouse" / "compiled_models.json"
+# What stands for the attached stores and the run: gmem supplies its own.
+SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build"}
+
+
+def compile_manifest() -> dict:
+    """Compile the project with no store and no register attached, on a throw-away database."""
+    from dbt.cli.main import dbtRunner
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["GMEM_DATABASE"] = str(Path(folder) / "compile.duckdb")
+        result = dbtRunner().invoke([
+            "--quiet", "compile", "--project-dir", str(ROOT), "--profiles-dir", str(ROOT), "--target", "dev",
+            "--target-path", folder, "--log-path", folder, "--no-partial-parse",
+            "--vars", json.dumps({"stores": {}, "registers": {}, "on_date": ""}),
+        ])
+        if not result.success:
+            raise SystemExit(f"dbt compile failed: {result.exception or 'see above'}")
+        return json.loads((Path(folder) / "manifest.json").read_text())
+
+
+def in_order(nodes: dict[str, dict]) -> list[dict]:
+    """Nodes so that each follows what it reads; ties by name, so that the list is the same on every machine."""
+    placed: list[str] = []
+    waiting = sorted(nodes)
+    while waiting:
+        ready = [name for name in waiting if all(parent in placed or parent not in nodes for parent in nodes[name]["reads"])]
+        placed += ready
+        waiting = [name for name in waiting if name not in ready]
+    return [nodes[name] for name in placed]
+
+
+def package_list() -> dict:
+    """The list as it is written: seeds of the profile as rows, models in order."""
+    nodes = {}
+    seeds = {}
+    for node in compile_manifest()["nodes"].values():
+        name = node["name"]
+        if node["resource_type"] == "seed" and node["path"].startswith("profile/"):
+            with (ROOT / node["original_file_path"]).open(newline="", encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+            types = node["config"]["column_types"]
+            seeds[name] = {"columns": {column: types.get(column, "varchar") for column in rows[0]}, "rows": [list(row.values()) for row in rows]}
+        elif node["resource_type"] == "model" and name not in SUPPLIED:
+            nodes[name] = {
+                "name": name,
+                "kind": node["config"]["materialized"],
+                "parameters": node["config"].get("parameters") or [],
+                "reads": sorted({parent.split(".")[-1] for parent in node["depends_on"]["nodes"]}),
+                "sql": node["compiled_code"].strip(),
+            }
+    return {"seeds": dict(sorted(seeds.items())), "models": in_order(nodes)}
+
+
+def main() -> int:
+    text = json.dumps(package_list(), ensure_ascii=False, indent=1) + "\n"
+    if "--check" in sys.argv[1:]:
+        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text:
+            print(f"{TARGET.relative_to(ROOT)} is not what the models compile to: run `make compiled`", file=sys.stderr)
+            return 1
+        return 0
+    TARGET.write_text(text, encoding="utf-8")
+    print(f"wrote {TARGET.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
