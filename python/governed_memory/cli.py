@@ -1,0 +1,40 @@
+"""`gmem`: assembles the commands of each room; a room is imported when the command line names it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from governed_memory.errors import GovernedMemoryError
+
+# Which room holds which commands.
+ROOMS = {"check": "overlay", "compact": "overlay", "expand": "overlay", "profile": "overlay", "as-of": "reads", "status": "reads"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 as asked, 1 the answer is no, 2 something given cannot be used."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="gmem", description="Governed memory: check, read and serve records that say since when they hold, who owns them and who may read them.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    named = next((word for word in arguments if word in ROOMS), None)
+    for room in dict.fromkeys([ROOMS[named]] if named else ROOMS.values()):
+        import_module(f"governed_memory.{room}.commands").register(commands)
+    parsed = parser.parse_args(arguments)
+    try:
+        return parsed.run(parsed)
+    except GovernedMemoryError as error:
+        print(f"gmem {parsed.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader has had enough; nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Check a store file: the level it reaches, and every rule it fails with its offenders (rules L1 to L5).
+
+Runs the project's own models over the file; nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from governed_memory import warehouse
+from governed_memory.warehouse import StoreFile
+
+PRESENCE_OFFENDERS = "int_presence_offenders"
+VALUE_OFFENDERS = "int_value_offenders"
+
+
+def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, shown: int | None = None) -> dict[str, Any]:
+    """Report the level a store reaches.
+
+    Args:
+        store: the file and how it reads.
+        min_level: the level asked for, 0 to 3.
+        presence_only: leave the value rules (L2) out.
+        shown: at most this many offenders of each finding are named; all of them if None. Counts are always whole.
+
+    Returns:
+        The published checker's keys (records, level, min_level, pass, mapping, findings) with its values, and: reached (whether the
+        asked level is reached with the value rules), level_with_values, value_findings, owners (findings by party), notices.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    connection = warehouse.open_memory()
+    notices = warehouse.attach(connection, store, with_values=not presence_only)
+    empty = {"record_ledger"} | ({VALUE_OFFENDERS} if presence_only else set())
+    targets = {"published_findings", "store_levels", "findings"}
+    warehouse.build(connection, targets, empty=empty, kinds={"findings": "view", "records": "view"})
+    [level] = warehouse.rows(connection, "select * from store_levels")
+    findings = [
+        {"field": row["field"], "requirement": row["published_requirement"], "count": row["finding_count"], "offenders": row["offenders"]}
+        for row in warehouse.rows(connection, _published(shown))
+    ]
+    value_findings = [] if presence_only else warehouse.rows(connection, _values(shown))
+    reached = level["presence_level"] if presence_only else level["level"]
+    return {
+        "report": "gmem-check/1",
+        "store": store.path,
+        "records": level["row_count"],
+        "level": level["presence_level"],
+        "min_level": min_level,
+        "pass": level["row_count"] > 0 and level["presence_level"] >= min_level,
+        "reached": level["row_count"] > 0 and reached >= min_level,
+        "level_with_values": None if presence_only else level["level"],
+        "mapping": store.mapping,
+        "policy_outside_records": store.policy_id is not None,
+        "findings": findings,
+        "value_findings": value_findings,
+        "owners": warehouse.rows(connection, OWNERS) if shown is None else [],
+        "notices": notices,
+    }
+
+
+def _offenders(shown: int | None) -> str:
+    """The offenders of one rule, in the order of the store; a finding about the store itself is named by its detail."""
+    name = "coalesce(offenders.record_id, offenders.detail)"
+    if shown is None:
+        return f"list({name} order by offenders.record_index)"
+    return f"list_transform(min((coalesce(offenders.record_index, 0), {name}), {shown}), lambda pair: pair[2])"
+
+
+def _published(shown: int | None) -> str:
+    return f"""
+        with named as (
+            select offenders.rule_id, {_offenders(shown)} as offenders
+            from {PRESENCE_OFFENDERS} as offenders
+            semi join published_findings on offenders.rule_id = published_findings.rule_id
+            group by all
+        )
+        select published_findings.*, named.offenders
+        from published_findings
+        inner join named on published_findings.rule_id = named.rule_id
+        order by published_findings.position"""
+
+
+def _values(shown: int | None) -> str:
+    return f"""
+        with named as (
+            select offenders.rule_id, offenders.field, count(*) as count, {_offenders(shown)} as offenders
+            from {VALUE_OFFENDERS} as offenders
+            group by all
+        )
+        select named.rule_id as rule, named.field, rules.level, rules.requirement, named.count, named.offenders, rules.summary, rules.fix
+        from named
+        inner join rules on named.rule_id = rules.rule_id
+        order by rules.position, named.field"""
+
+
+OWNERS = """
+    select party_id as party, party_role as role, count(*) filter (where requirement = 'MUST') as must, count(*) filter (where requirement <> 'MUST') as should
+    from findings
+    group by all
+    order by must desc, should desc, party, role"""

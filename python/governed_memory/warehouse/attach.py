@@ -1,0 +1,146 @@
+"""Attach one store file: the staging relations that the compiled models read, over the file as it is.
+
+The counterpart, for a file, of what models/staging does for the stores of a dbt project.
+"""
+
+from __future__ import annotations
+
+import datetime
+from difflib import get_close_matches
+
+import duckdb
+
+from governed_memory.errors import InputError
+from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
+
+STORE_ID = "store"
+# One record may be this many bytes; DuckDB's own limit is 16 MB.
+MAX_RECORD = 256 * 1024 * 1024
+
+
+def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: datetime.date | None = None, with_values: bool = True) -> list[str]:
+    """Make stg_stores, stg_build and stg_store_rows for one store file.
+
+    Args:
+        connection: an in-memory database.
+        store: the file and how it reads.
+        on_date: the date that checks use; today if not given.
+        with_values: False leaves the records' values unread, which checking presence does not need.
+
+    Returns:
+        Notices for the user, one line each.
+
+    Raises:
+        InputError: the file cannot be read as records, or a mapped column is not in it.
+    """
+    connection.execute(
+        """create table stg_stores as select $store as store_id, 'relational' as form, 3 as target_level, $policy::varchar as policy_id,
+        false as is_valid_to_exclusive, true as is_null_end_open, $zone as zone, false as attests_writers,
+        null::varchar as steward_party, null::varchar as steward_role, []::varchar[] as open_markers""",
+        {"store": STORE_ID, "policy": store.policy_id, "zone": store.zone},
+    )
+    day = on_date or datetime.datetime.now(tz=datetime.UTC).date()
+    connection.execute("create table stg_build as select $day::date as on_date, $day::timestamp as built_at", {"day": day.isoformat()})
+    kind = store.format()
+    try:
+        if kind in (JSON_LINES, JSON_ARRAY):
+            return _attach_json(connection, store, kind, with_values)
+        return _attach_columns(connection, store, kind, with_values)
+    except duckdb.Error as error:
+        raise explain_unreadable(store, kind, error) from error
+
+
+def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, with_values: bool) -> list[str]:
+    keys = sorted({key for role, key in store.columns.items() if with_values or role != "value"})
+    objects = f"read_json_objects({_text(store.file)}, format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', maximum_object_size = {MAX_RECORD})"
+    # The sets of keys that occur are few, and say at once whether every record states its end and none repeats a key.
+    shapes = connection.execute(f"select any_value(keys) from (select json_keys(json) as keys from {objects}) group by hash(keys)").fetchall()
+    if any(not shape for (shape,) in shapes):
+        _require_objects(connection, objects)
+    seen = {key for (shape,) in shapes for key in shape or []}
+    valid_to = store.columns["valid_to"]
+    uniform = all(valid_to in shape and len(shape) == len(set(shape)) for (shape,) in shapes)
+    folded = [key.casefold() for key in keys]
+    if uniform and len(set(folded)) == len(folded):
+        types = ", ".join(f"{_text(key)}: 'JSON'" for key in keys)
+        reader = f"read_json({_text(store.file)}, format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', columns = {{{types}}}, maximum_object_size = {MAX_RECORD})"
+        picked = {key: _name(key) for key in keys}
+        flags = "true as is_valid_to_stated, false as has_repeated_key"
+    else:
+        paths = ", ".join(_text(_path(key)) for key in keys)
+        reader = f"(select json, json_extract(json, [{paths}]) as fields from {objects})"
+        picked = {key: f"fields[{place}]" for place, key in enumerate(keys, start=1)}
+        flags = f"json_exists(json, {_text(_path(valid_to))}) as is_valid_to_stated, len(json_keys(json)) <> len(list_distinct(json_keys(json))) as has_repeated_key"
+    roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
+    connection.execute(f"create table attached_rows as select {flags}, false as is_from_columns, {roles} from {reader}")
+    connection.execute(f"create view stg_store_rows as select '{STORE_ID}' as store_id, rowid + 1 as record_index, * from attached_rows")
+    return [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
+
+
+def _require_objects(connection: duckdb.DuckDBPyConnection, objects: str) -> None:
+    if connection.execute(f"select 1 from {objects} where json_type(json) <> 'OBJECT' limit 1").fetchone():
+        raise duckdb.InvalidInputException("not every record is a JSON object")
+
+
+def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, with_values: bool) -> list[str]:
+    reader = _column_reader(connection, store, kind)
+    found = {name: type_ for name, type_, *_ in connection.execute(f"describe select * from {reader}").fetchall()}
+    for role, column in store.mapping.items():
+        if column not in found:
+            near = get_close_matches(column, found, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(found)}"
+            raise InputError(f"{store.path}: has no column {column!r}, which --map gives for {role}; {hint}")
+    roles = ", ".join(
+        f"{_column_as_json(role, store.columns[role], found[store.columns[role]])} as {role}"
+        if store.columns.get(role) in found and (with_values or role != "value")
+        else f"null::json as {role}"
+        for role in ROLES
+    )
+    stated = str(store.columns["valid_to"] in found).lower()
+    connection.execute(f"create table attached_rows as select {stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns, {roles} from {reader}")
+    connection.execute(f"create view stg_store_rows as select '{STORE_ID}' as store_id, rowid + 1 as record_index, * from attached_rows")
+    return []
+
+
+def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
+    if kind == CSV:
+        return f"read_csv({_text(store.file)}, all_varchar = true, header = true, strict_mode = true, max_line_size = {MAX_RECORD}, buffer_size = {2 * MAX_RECORD})"
+    if kind == PARQUET:
+        return f"read_parquet({_text(store.file)})"
+    assert kind == DUCKDB
+    connection.execute(f"attach {_text(store.file)} as attached (read_only)")
+    tables = [row[0] for row in connection.execute("select table_name from duckdb_tables() where database_name = 'attached' union all select view_name from duckdb_views() where database_name = 'attached' and not internal order by 1").fetchall()]
+    if store.table is None and len(tables) != 1:
+        raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
+    table = store.table or tables[0]
+    if table.rpartition(".")[2] not in tables:
+        raise InputError(f"{store.file}: has no table {table!r}; it has {', '.join(tables) or 'none'}")
+    return "attached." + ".".join(_name(part) for part in table.split("."))
+
+
+def _column_as_json(role: str, column: str, type_: str) -> str:
+    """As the macro column_as_json: text that says null is missing, except as an end, where a rule reports it (C09)."""
+    name = _name(column)
+    if type_ != "VARCHAR" or role == "valid_to":
+        return f"to_json({name})"
+    text = f"to_json(nullif(nullif({name}, 'null'), 'NULL'))"
+    return f"coalesce(to_json(try_cast({name} as varchar[])), {text})" if role in LIST_ROLES else text
+
+
+def _unmapped(store: StoreFile, role: str, key: str, seen: set[str]) -> str:
+    near = get_close_matches(key, sorted(seen), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{store.path}: no record has the key {key!r}, which --map gives for {role}; every record counts as missing it{hint}"
+
+
+def _text(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _name(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'
+
+
+def _path(key: str) -> str:
+    return '$."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'

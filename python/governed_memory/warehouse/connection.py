@@ -1,0 +1,48 @@
+"""Opening DuckDB: an empty database in memory, or the file that `dbt build` wrote, to read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from governed_memory.errors import InputError
+
+DEFAULT_DATABASE = "governed_memory.duckdb"
+
+
+def open_memory() -> duckdb.DuckDBPyConnection:
+    """An empty in-memory database that never reaches for the network."""
+    return duckdb.connect(":memory:", config={"TimeZone": "UTC", "autoinstall_known_extensions": "false"})
+
+
+def open_built(database: str | None = None) -> duckdb.DuckDBPyConnection:
+    """The database that `dbt build` wrote, read-only.
+
+    Args:
+        database: its path; without one the environment variable GMEM_DATABASE, else governed_memory.duckdb here.
+
+    Raises:
+        InputError: there is no such file, it is no DuckDB database, another process holds it, or the project was not built in it.
+    """
+    path = Path(database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE)
+    if not path.is_file():
+        raise InputError(f"{path}: no such database; run `dbt build` first, or name one with --database or GMEM_DATABASE")
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config={"TimeZone": "UTC"})
+    except duckdb.IOException as error:
+        why = "another process is writing it; wait for the build to end" if "lock" in str(error) else "it is no DuckDB database"
+        raise InputError(f"{path}: cannot be read: {why}") from error
+    if not connection.execute("select count(*) from duckdb_tables() where table_name = 'record_intervals_built'").fetchone()[0]:
+        connection.close()
+        raise InputError(f"{path}: the project has not been built in this database; run `dbt build`")
+    return connection
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    """The result of a query as dictionaries, in the order of the result."""
+    result = connection.execute(sql, values or {})
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]

@@ -1,0 +1,83 @@
+"""Turn what DuckDB says of an unreadable file into one line: file, line, what is wrong, what to do.
+
+Runs only after a read has failed, so it may take its time; it never holds more than one line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from governed_memory.errors import InputError
+from governed_memory.warehouse.store_file import CSV, JSON_ARRAY, JSON_LINES, StoreFile
+
+
+def explain_unreadable(store: StoreFile, kind: str, error: Exception) -> InputError:
+    """The error to raise in place of DuckDB's own."""
+    path = store.file
+    if kind == JSON_LINES:
+        found = next(_bad_lines(path), None)
+    elif kind == JSON_ARRAY:
+        found = _bad_array(path)
+    else:
+        found = _not_utf8(path) if kind == CSV else None
+    if found:
+        return InputError(f"{path}{found}")
+    first_line = str(error).strip().splitlines()[0].removeprefix("Invalid Input Error: ")
+    return InputError(f"{path}: cannot be read as {kind}: {first_line}")
+
+
+def _bad_lines(path: Path) -> Iterator[str]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if not text.strip():
+                continue
+            try:
+                record = json.loads(text.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                yield f", line {number}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+            except json.JSONDecodeError as error:
+                yield f", line {number}, column {error.colno}: not JSON ({error.msg}); every line must be one JSON object"
+            except RecursionError:
+                yield f", line {number}: nested too deeply to read"
+            else:
+                if not isinstance(record, dict):
+                    yield f", line {number}: holds {_kind(record)}; every line must be one JSON object"
+                elif _has_lone_surrogate(record):
+                    yield f", line {number}: a text holds half of a surrogate pair, which is no character; write the whole pair"
+
+
+def _bad_array(path: Path) -> str | None:
+    try:
+        records = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return f": byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+    except json.JSONDecodeError as error:
+        return f", line {error.lineno}, column {error.colno}: not JSON ({error.msg}); expected one array of objects"
+    except RecursionError:
+        return ": nested too deeply to read"
+    for place, record in enumerate(records):
+        if not isinstance(record, dict):
+            return f", element {place}: holds {_kind(record)}; every element must be an object"
+    return None
+
+
+def _not_utf8(path: Path) -> str | None:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return f", line {number}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+    return None
+
+
+def _kind(value: object) -> str:
+    names = {list: "an array", str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _has_lone_surrogate(value: object) -> bool:
+    return any(0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(value, ensure_ascii=False))

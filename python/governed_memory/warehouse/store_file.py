@@ -1,0 +1,101 @@
+"""What names a store that no dbt project has attached: a path, perhaps a table in it, and which of its columns means what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from governed_memory.errors import InputError
+
+# As in macros/staging/roles.sql, which a test holds equal. written_by has no column of its own name: only a mapping gives one (T8).
+ROLES = (
+    "record_id", "concept", "value", "valid_from", "valid_to", "source", "concept_owner", "owner_role",
+    "conflict_policy", "applies_to", "does_not_apply_to", "release_to", "supersedes",
+    "classification", "confidential", "restricted", "policy", "rule", "priority",
+    "withdrawal", "recorded_at", "written_by",
+)  # fmt: skip
+LIST_ROLES = ("applies_to", "does_not_apply_to", "release_to", "supersedes")
+
+JSON_LINES, JSON_ARRAY, CSV, PARQUET, DUCKDB = "JSON Lines", "JSON array", "CSV", "Parquet", "DuckDB"
+FORMATS = {".jsonl": JSON_LINES, ".ndjson": JSON_LINES, ".json": JSON_LINES, ".csv": CSV, ".tsv": CSV, ".parquet": PARQUET, ".duckdb": DUCKDB, ".db": DUCKDB}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFile:
+    """A store in a file.
+
+    Attributes:
+        path: the file, or FILE.duckdb::table for a table in a DuckDB file.
+        mapping: {role: the store's own column or key}, for those that differ.
+        policy_id: the conflict policy's name where it is stated beside the records.
+        zone: the time zone in which timestamps become dates.
+    """
+
+    path: str
+    mapping: dict[str, str] = field(default_factory=dict)
+    policy_id: str | None = None
+    zone: str = "UTC"
+
+    @property
+    def file(self) -> Path:
+        """The file on disk."""
+        return Path(self.path.partition("::")[0])
+
+    @property
+    def table(self) -> str | None:
+        """The table after `::`, if the path names one."""
+        return self.path.partition("::")[2] or None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """{role: column}, every role that this store can hold."""
+        return {role: self.mapping.get(role, role) for role in ROLES if role != "written_by" or role in self.mapping}
+
+    def format(self) -> str:
+        """Which of the five formats the file has, from its name and, for JSON, its first character.
+
+        Raises:
+            InputError: there is no such file, it cannot be opened, or its name ends in no known way.
+        """
+        if not self.file.is_file():
+            what = "a folder" if self.file.is_dir() else "no such file"
+            raise InputError(f"{self.file}: {what}; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file")
+        known = FORMATS.get(self.file.suffix.lower())
+        if known is None:
+            raise InputError(f"{self.file}: its name ends in {self.file.suffix!r}; expected one of {', '.join(FORMATS)}")
+        if known == JSON_LINES:
+            return JSON_ARRAY if self._first_character() == b"[" else JSON_LINES
+        return known
+
+    def _first_character(self) -> bytes:
+        try:
+            with self.file.open("rb") as file:
+                for block in iter(lambda: file.read(65536), b""):
+                    text = block.removeprefix(b"\xef\xbb\xbf").lstrip()
+                    if text:
+                        return text[:1]
+        except OSError as error:
+            raise InputError(f"{self.file}: cannot be read: {error.strerror}") from error
+        return b""
+
+
+def parse_mapping(text: str) -> dict[str, str]:
+    """`role=column,role=column` as a dictionary.
+
+    Raises:
+        InputError: a pair has no `=`, an empty side or an unknown role, or a role comes twice.
+    """
+    mapping: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        role, equals, column = (part.strip() for part in pair.partition("="))
+        if not (equals and role and column):
+            raise InputError(f"--map: {pair!r} is not role=column")
+        if role not in ROLES:
+            near = get_close_matches(role, ROLES, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; roles are {', '.join(ROLES)}"
+            raise InputError(f"--map: {role!r} is no role{hint}")
+        if role in mapping:
+            raise InputError(f"--map: {role!r} is mapped twice, to {mapping[role]!r} and to {column!r}")
+        mapping[role] = column
+    return mapping
