@@ -1,17 +1,17 @@
 {#- How one JSON value of a store reads, whatever the store (L1, T1, T2). Used only by record_rows. -#}
 
-{#- Every character that counts as blank: what Unicode calls white space, and the four separators U+001C to U+001F. -#}
+{#- Blank as Unicode has it: separators, tab to carriage return, U+001C to U+001F and U+0085. -#}
 {% macro is_blank(text) -%}
-    trim({{ text }}, {{ governed_memory.blank_characters() }}) = ''
+    regexp_full_match({{ text }}, '[\s\x0B\x1C-\x1F\x{85}\p{Z}]*')
 {%- endmacro %}
 
-{% macro blank_characters() -%}
-    e' \t\n\x0B\x0C\r\x1C\x1D\x1E\x1F\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'
-{%- endmacro %}
-
-{#- The text of a value; null for null, blank text, [] and {}. false and 0 are values. -#}
+{#- The text of a value; null for null, blank text, [] and {}. false and 0 are values. Most texts begin with a letter or digit and
+    need no closer look. -#}
 {% macro text_value(column) -%}
-    case when {{ column }} not in ('[]', '{}', '""') and not {{ governed_memory.is_blank(column ~ " ->> '$'") }} then {{ column }} ->> '$' end
+    case
+        when {{ column }} ->> '$' >= '!' and {{ column }} ->> '$' < '[' or {{ column }} ->> '$' >= 'a' and {{ column }} ->> '$' < '{' then {{ column }} ->> '$'
+        when {{ column }} not in ('[]', '{}', '""') and not {{ governed_memory.is_blank(column ~ " ->> '$'") }} then {{ column }} ->> '$'
+    end
 {%- endmacro %}
 
 {#- A list of texts: one plain text is a list of one; [] and blanks are null (nothing stated). An object gives an empty list, and malformed_field says so. -#}

@@ -24,8 +24,8 @@
 {% macro store_reader(rendered) -%}
     {%- set path = rendered.strip("'") -%}
     {%- if not rendered.startswith("'") -%} {{- return(rendered) -}}
-    {%- elif path.endswith(('.jsonl', '.ndjson')) -%} {{- return("read_ndjson_objects('" ~ path ~ "', maximum_object_size = 104857600)") -}}
-    {%- elif path.endswith('.json') -%} {{- return("read_json_objects('" ~ path ~ "', maximum_object_size = 104857600)") -}}
+    {%- elif path.endswith(('.jsonl', '.ndjson')) -%} {{- return("read_ndjson_objects('" ~ path ~ "')") -}}
+    {%- elif path.endswith('.json') -%} {{- return("read_json_objects('" ~ path ~ "')") -}}
     {%- elif path.endswith(('.csv', '.tsv')) -%} {{- return("read_csv('" ~ path ~ "', all_varchar = true, header = true)") -}}
     {%- elif path.endswith('.parquet') -%} {{- return("read_parquet('" ~ path ~ "')") -}}
     {%- else -%}

@@ -1,6 +1,7 @@
 {#- One row per record with the period in which it is in force (T3, T4, T9, T11). With known_on: as known by then (T6). With scope, a list of
-    question classes: only what applies to them, ended only by successors that do (G2). -#}
-{% macro intervals(known_on=none, scope=none) -%}
+    question classes: only what applies to them, ended only by successors that do (G2). Without content the columns that say what a record
+    says are left out. -#}
+{% macro intervals(known_on=none, scope=none, with_content=true) -%}
 with
 
 records as (
@@ -92,7 +93,7 @@ record_intervals as (
         record_id,
         record_index,
         concept_id,
-        value,
+        {% if with_content %} value, {% endif %}
         interval_status,
         case when interval_status = 'in_force' then valid_from end as in_force_from,
         case when interval_status = 'in_force' then last_day end as in_force_to,
@@ -108,9 +109,8 @@ record_intervals as (
         end as end_reason,
         is_ended_early and is_partly_ended as is_partly_ended,
         case when is_ended_early and is_partly_ended then ended_scopes end as partly_ended_scopes,
-        ineffective_supersessions,
+        {% if with_content %}
         source_id,
-        concept_owner,
         owner_role,
         applies_to,
         does_not_apply_to,
@@ -118,7 +118,10 @@ record_intervals as (
         is_restricted,
         supersedes,
         withdrawal,
-        recorded_at
+        recorded_at,
+        {% endif %}
+        concept_owner,
+        ineffective_supersessions
     from periods
 )
 

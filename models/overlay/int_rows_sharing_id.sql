@@ -4,21 +4,26 @@ with
 
 record_rows as (select * from {{ governed_memory.relation('record_rows') }}),
 
-shared_ids as (
-    select
-        store_id,
-        nfc_normalize(record_id) as normal_id
+-- a hash first: few rows are left to compare as text
+suspects as (
+    select hash(store_id, nfc_normalize(record_id)) as id_hash
     from record_rows
     where record_id is not null
     group by all
     having count(*) > 1
 ),
 
+candidates as (
+    select *, nfc_normalize(record_id) as normal_id
+    from record_rows
+    where hash(store_id, nfc_normalize(record_id)) in (select id_hash from suspects) and record_id is not null
+),
+
 rows_sharing_id as (
     select
         record_rows.store_id,
         record_rows.record_index,
-        shared_ids.normal_id,
+        record_rows.normal_id,
         row_number() over (
             partition by
                 record_rows.store_id, record_rows.record_id, record_rows.concept_id, record_rows.value_hash,
@@ -31,9 +36,8 @@ rows_sharing_id as (
                 record_rows.withdrawal, record_rows.written_by, record_rows.recorded_at
             order by record_rows.record_index
         ) > 1 as is_copy
-    from record_rows
-    inner join shared_ids
-        on record_rows.store_id = shared_ids.store_id and nfc_normalize(record_rows.record_id) = shared_ids.normal_id
+    from candidates as record_rows
+    qualify count(*) over (partition by record_rows.store_id, record_rows.normal_id) > 1
 )
 
 select * from rows_sharing_id

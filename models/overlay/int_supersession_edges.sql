@@ -8,6 +8,14 @@ claims as (
     select
         store_id,
         record_index,
+        record_id,
+        valid_from,
+        known_at,
+        is_withdrawal,
+        applies_to,
+        does_not_apply_to,
+        written_by,
+        coalesce(recorded_at, valid_from) as written_on,
         unnest(list_distinct(supersedes)) as predecessor_id
     from records
     where supersedes is not null
@@ -18,22 +26,20 @@ edges as (
         claims.store_id,
         claims.record_index as successor_index,
         predecessors.record_index as predecessor_index,
-        successors.record_id as successor_id,
+        claims.record_id as successor_id,
         claims.predecessor_id,
-        successors.valid_from as successor_valid_from,
+        claims.valid_from as successor_valid_from,
         predecessors.valid_from as predecessor_valid_from,
-        successors.known_at as successor_known_at,
+        claims.known_at as successor_known_at,
         predecessors.known_at as predecessor_known_at,
-        successors.is_withdrawal as is_successor_withdrawal,
+        claims.is_withdrawal as is_successor_withdrawal,
         predecessors.is_withdrawal as is_predecessor_withdrawal,
-        successors.applies_to as successor_applies_to,
-        successors.does_not_apply_to as successor_does_not_apply_to,
-        successors.written_by as successor_written_by,
-        coalesce(successors.recorded_at, successors.valid_from) as successor_written_on,
+        claims.applies_to as successor_applies_to,
+        claims.does_not_apply_to as successor_does_not_apply_to,
+        claims.written_by as successor_written_by,
+        claims.written_on as successor_written_on,
         predecessors.concept_id as predecessor_concept_id
     from claims
-    inner join records as successors
-        on claims.store_id = successors.store_id and claims.record_index = successors.record_index
     left join records as predecessors
         on claims.store_id = predecessors.store_id and claims.predecessor_id = predecessors.record_id
 )

@@ -64,6 +64,7 @@ record_rows as (
         value_hash,
         starts_on as valid_from,
         case when not is_end_sentinel then ends_on end as valid_to,
+        valid_from is not null as is_valid_from_stated,
         is_valid_to_stated and (is_null_end_open or not is_from_columns or valid_to is not null) as is_valid_to_stated,
         case when valid_from is not null and starts_on is null then 'not_a_date' end as valid_from_problem,
         case

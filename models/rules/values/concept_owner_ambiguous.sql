@@ -3,7 +3,7 @@
 with
 
 intervals as (
-    select * from {{ governed_memory.relation('record_intervals') }}
+    select * from {{ governed_memory.relation('int_record_periods') }}
     where interval_status = 'in_force' and concept_id is not null and concept_owner is not null
 ),
 

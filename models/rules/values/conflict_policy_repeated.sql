@@ -3,7 +3,7 @@ with
 
 records as (select * from {{ governed_memory.relation('records') }} where conflict_policy is not null and not is_withdrawal),
 
-intervals as (select * from {{ governed_memory.relation('record_intervals') }}),
+intervals as (select * from {{ governed_memory.relation('int_record_periods') }}),
 
 statements as (
     select

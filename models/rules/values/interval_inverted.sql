@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('interval_inverted', 'valid_to', "valid_to < valid_from", source='records') }}
+{{ governed_memory.rows_where('interval_inverted', 'valid_to', "valid_to < valid_from") }}

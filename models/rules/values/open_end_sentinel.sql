@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('open_end_sentinel', 'valid_to', "valid_to_problem = 'sentinel'", source='records') }}
+{{ governed_memory.rows_where('open_end_sentinel', 'valid_to', "valid_to_problem = 'sentinel'") }}

@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('record_id_long', 'record_id', "length(record_id) > 40", source='records', detail="length(record_id) || ' characters'") }}
+{{ governed_memory.rows_where('record_id_long', 'record_id', "length(record_id) > 40", detail="length(record_id) || ' characters'") }}

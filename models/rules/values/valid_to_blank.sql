@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('valid_to_blank', 'valid_to', "valid_to_problem = 'blank'", source='records') }}
+{{ governed_memory.rows_where('valid_to_blank', 'valid_to', "valid_to_problem = 'blank'") }}

@@ -12,6 +12,8 @@ from governed_memory.warehouse import StoreFile
 
 PRESENCE_OFFENDERS = "int_presence_offenders"
 VALUE_OFFENDERS = "int_value_offenders"
+# What presence says nothing about: a presence-only check leaves these columns of record_rows unread.
+VALUES_ONLY = ("value_hash", "valid_from", "valid_to", "valid_from_problem", "valid_to_problem", "malformed_field", "open_markers")
 
 
 def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, shown: int | None = None) -> dict[str, Any]:
@@ -34,7 +36,8 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
     notices = warehouse.attach(connection, store, with_values=not presence_only)
     empty = {"record_ledger"} | ({VALUE_OFFENDERS} if presence_only else set())
     targets = {"published_findings", "store_levels", "findings"}
-    warehouse.build(connection, targets, empty=empty, kinds={"findings": "view", "records": "view"})
+    unread = ("value", *VALUES_ONLY) if presence_only else ("value",)
+    warehouse.build(connection, targets, empty=empty, unread=unread, kinds={"findings": "view", "records": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"})
     [level] = warehouse.rows(connection, "select * from store_levels")
     findings = [
         {"field": row["field"], "requirement": row["published_requirement"], "count": row["finding_count"], "offenders": row["offenders"]}

@@ -15,8 +15,9 @@ from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
 
 STORE_ID = "store"
-# One record may be this many bytes; DuckDB's own limit is 16 MB.
-MAX_RECORD = 256 * 1024 * 1024
+# Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
+# is tried only where a record needs it.
+RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
 
 
 def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: datetime.date | None = None, with_values: bool = True) -> list[str]:
@@ -53,18 +54,22 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
 
 def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, with_values: bool) -> list[str]:
     keys = sorted({key for role, key in store.columns.items() if with_values or role != "value"})
-    objects = f"read_json_objects({_text(store.file)}, format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', maximum_object_size = {MAX_RECORD})"
-    # The sets of keys that occur are few, and say at once whether every record states its end and none repeats a key.
-    shapes = connection.execute(f"select any_value(keys) from (select json_keys(json) as keys from {objects}) group by hash(keys)").fetchall()
-    if any(not shape for (shape,) in shapes):
-        _require_objects(connection, objects)
-    seen = {key for (shape,) in shapes for key in shape or []}
+    options = f"format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', maximum_object_size = {RECORD_LIMITS[0]}"
+    try:
+        shapes = _key_shapes(connection, store, options)
+    except duckdb.InvalidInputException as error:
+        if "maximum_object_size" not in str(error):
+            raise
+        options = options.replace(str(RECORD_LIMITS[0]), str(RECORD_LIMITS[1]))
+        shapes = _key_shapes(connection, store, options)
+    objects = f"read_json_objects({_text(store.file)}, {options})"
+    seen = {key for shape in shapes for key in shape}
     valid_to = store.columns["valid_to"]
-    uniform = all(valid_to in shape and len(shape) == len(set(shape)) for (shape,) in shapes)
+    uniform = all(valid_to in shape and len(shape) == len(set(shape)) for shape in shapes)
     folded = [key.casefold() for key in keys]
     if uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{_text(key)}: 'JSON'" for key in keys)
-        reader = f"read_json({_text(store.file)}, format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', columns = {{{types}}}, maximum_object_size = {MAX_RECORD})"
+        reader = f"read_json({_text(store.file)}, {options}, columns = {{{types}}})"
         picked = {key: _name(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
@@ -73,14 +78,26 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
         picked = {key: f"fields[{place}]" for place, key in enumerate(keys, start=1)}
         flags = f"json_exists(json, {_text(_path(valid_to))}) as is_valid_to_stated, len(json_keys(json)) <> len(list_distinct(json_keys(json))) as has_repeated_key"
     roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
-    connection.execute(f"create table attached_rows as select {flags}, false as is_from_columns, {roles} from {reader}")
-    connection.execute(f"create view stg_store_rows as select '{STORE_ID}' as store_id, rowid + 1 as record_index, * from attached_rows")
+    _stage(connection, flags, "false", roles, reader)
     return [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
 
 
-def _require_objects(connection: duckdb.DuckDBPyConnection, objects: str) -> None:
-    if connection.execute(f"select 1 from {objects} where json_type(json) <> 'OBJECT' limit 1").fetchone():
+def _stage(connection: duckdb.DuckDBPyConnection, flags: str, is_from_columns: str, roles: str, reader: str) -> None:
+    # A view: the file is read once, by record_rows, which also numbers the rows (warehouse.models.NUMBERED).
+    connection.execute(
+        f"create view stg_store_rows as select '{STORE_ID}' as store_id, null::bigint as record_index, "
+        f"{flags}, {is_from_columns} as is_from_columns, {roles} from {reader}"
+    )
+
+
+def _key_shapes(connection: duckdb.DuckDBPyConnection, store: StoreFile, options: str) -> list[list[str]]:
+    """The sets of keys that occur: few, and enough to know whether every record states its end and none repeats a key."""
+    objects = f"read_json_objects({_text(store.file)}, {options})"
+    shapes = connection.execute(f"select any_value(keys) from (select json_keys(json) as keys from {objects}) group by hash(keys)").fetchall()
+    keyless = any(not shape for (shape,) in shapes)
+    if keyless and connection.execute(f"select 1 from {objects} where json_type(json) <> 'OBJECT' limit 1").fetchone():
         raise duckdb.InvalidInputException("not every record is a JSON object")
+    return [shape or [] for (shape,) in shapes]
 
 
 def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, with_values: bool) -> list[str]:
@@ -98,14 +115,13 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
         for role in ROLES
     )
     stated = str(store.columns["valid_to"] in found).lower()
-    connection.execute(f"create table attached_rows as select {stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns, {roles} from {reader}")
-    connection.execute(f"create view stg_store_rows as select '{STORE_ID}' as store_id, rowid + 1 as record_index, * from attached_rows")
+    _stage(connection, f"{stated} as is_valid_to_stated, false as has_repeated_key", "true", roles, reader)
     return []
 
 
 def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
     if kind == CSV:
-        return f"read_csv({_text(store.file)}, all_varchar = true, header = true, strict_mode = true, max_line_size = {MAX_RECORD}, buffer_size = {2 * MAX_RECORD})"
+        return f"read_csv({_text(store.file)}, all_varchar = true, header = true, strict_mode = true, max_line_size = {RECORD_LIMITS[0]})"
     if kind == PARQUET:
         return f"read_parquet({_text(store.file)})"
     assert kind == DUCKDB

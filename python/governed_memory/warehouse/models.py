@@ -29,6 +29,7 @@ def build(
     *,
     empty: Collection[str] = (),
     kinds: dict[str, str] | None = None,
+    unread: Collection[str] = (),
 ) -> None:
     """Create the named models and all they read, over the staging relations that `attach` has made.
 
@@ -37,6 +38,7 @@ def build(
         targets: models that will be queried.
         empty: models to create without a row, and without what they alone read.
         kinds: {model: 'view' or 'table'} where it should differ from the kind dbt gives it.
+        unread: columns of record_rows that no target reads; they are null, and cost nothing.
     """
     kinds = kinds or {}
     by_name = {model["name"]: model for model in compiled()["models"]}
@@ -53,8 +55,20 @@ def build(
             connection.execute(f'create macro main."{name}"({", ".join(model["parameters"])}) as table {model["sql"]}')
         else:
             kind = kinds.get(name, "view" if model["kind"] == "view" else "table")
-            connection.execute(f'create {kind} main."{name}" as {model["sql"]}')
+            _create_model(connection, name, kind, model["sql"], unread)
 
+
+def _create_model(connection: duckdb.DuckDBPyConnection, name: str, kind: str, sql: str, unread: Collection[str]) -> None:
+    if name != NUMBERED:
+        connection.execute(f'create {kind} main."{name}" as {sql}')
+        return
+    blanks = ", ".join(f"null as {column}" for column in unread)
+    connection.execute(f'create table main."{name}__read" as select *{f" replace ({blanks})" if blanks else ""} from ({sql})')
+    connection.execute(f'create view main."{name}" as select * replace (rowid + 1 as record_index) from main."{name}__read"')
+
+
+# Where the rows of a store get their place in it. Counting rows while a file is read would read it in one thread; the table counts anyway.
+NUMBERED = "record_rows"
 
 # Models that can be left out of a run, in the columns of their contract.
 EMPTY_SHAPES = {
