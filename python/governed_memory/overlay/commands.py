@@ -1,13 +1,18 @@
-"""The commands of this room: check."""
+"""The commands of this room: check, compact, expand and profile."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
+from governed_memory.errors import InputError
 from governed_memory.overlay.check import check
+from governed_memory.overlay.compact import compact, expand
+from governed_memory.overlay.profile import mappings_csv, profile_yaml
+from governed_memory.warehouse import open_memory, raw_records
 from governed_memory.warehouse.store_file import StoreFile, parse_mapping
 
 SHOWN = 6
@@ -24,6 +29,17 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--json", action="store_true", help="the whole report as JSON")
     parser.add_argument("--quiet", action="store_true", help="only the level")
     parser.set_defaults(run=run_check)
+    parser = commands.add_parser("compact", help="a store file as compact lines, one record a line")
+    parser.add_argument("store", help="a JSON Lines, JSON array, CSV or Parquet file, or FILE.duckdb::TABLE")
+    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="your columns or keys where they differ from the roles")
+    parser.add_argument("--full", action="store_true", help="every field, so that expand gives back each record")
+    parser.set_defaults(run=run_compact)
+    parser = commands.add_parser("expand", help="compact lines as JSON Lines")
+    parser.add_argument("lines", help="a file of compact lines, or - for standard input")
+    parser.set_defaults(run=run_expand)
+    parser = commands.add_parser("profile", help="the governance profile: its fields, levels, mappings and published results")
+    parser.add_argument("--format", choices=("yaml", "csv"), default="yaml", help="yaml: the whole profile; csv: the mapping table")
+    parser.set_defaults(run=run_profile)
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -37,6 +53,40 @@ def run_check(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(_lines(report, quiet=arguments.quiet)))
     return 0 if report["reached"] else 1
+
+
+def run_compact(arguments: argparse.Namespace) -> int:
+    """Print compact lines (F2)."""
+    store = StoreFile(arguments.store, parse_mapping(arguments.map))
+    # The store is read to its end before the first line is written: a bad line 900,000 leaves nothing half done.
+    for line in list(compact(raw_records(open_memory(), store), full=arguments.full, mapping=store.mapping)):
+        print(line)
+    return 0
+
+
+def run_expand(arguments: argparse.Namespace) -> int:
+    """Print the records of compact lines as JSON Lines (F2)."""
+    for record in list(expand(_compact_lines(arguments.lines))):
+        print(json.dumps(record, ensure_ascii=False))
+    return 0
+
+
+def run_profile(arguments: argparse.Namespace) -> int:
+    """Print profile.yaml or mappings.csv."""
+    print(profile_yaml() if arguments.format == "yaml" else mappings_csv(), end="")
+    return 0
+
+
+def _compact_lines(name: str) -> list[str]:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error
+    # Only a line feed ends a record: other separators may stand in a text.
+    return text.removesuffix("\n").split("\n")
 
 
 def _lines(report: dict[str, Any], *, quiet: bool) -> list[str]:

@@ -52,16 +52,29 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
         raise explain_unreadable(store, kind, error) from error
 
 
+def file_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
+    """The SQL that reads a file's rows: one `json` column for JSON, its own columns otherwise."""
+    if kind in (JSON_LINES, JSON_ARRAY):
+        return f"read_json_objects({_text(store.file)}, {_json_options(connection, store, kind)[0]})"
+    return _column_reader(connection, store, kind)
+
+
+def _json_options(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> tuple[str, list[list[str]]]:
+    """The reader's options, with the record limit the file needs, and the sets of keys that occur."""
+    shape = "array" if kind == JSON_ARRAY else "newline_delimited"
+    for limit in RECORD_LIMITS:
+        options = f"format = '{shape}', maximum_object_size = {limit}"
+        try:
+            return options, _key_shapes(connection, store, options)
+        except duckdb.InvalidInputException as error:
+            if "maximum_object_size" not in str(error) or limit == RECORD_LIMITS[-1]:
+                raise
+    raise AssertionError("unreachable: the last limit returns or raises")
+
+
 def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, with_values: bool) -> list[str]:
     keys = sorted({key for role, key in store.columns.items() if with_values or role != "value"})
-    options = f"format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', maximum_object_size = {RECORD_LIMITS[0]}"
-    try:
-        shapes = _key_shapes(connection, store, options)
-    except duckdb.InvalidInputException as error:
-        if "maximum_object_size" not in str(error):
-            raise
-        options = options.replace(str(RECORD_LIMITS[0]), str(RECORD_LIMITS[1]))
-        shapes = _key_shapes(connection, store, options)
+    options, shapes = _json_options(connection, store, kind)
     objects = f"read_json_objects({_text(store.file)}, {options})"
     seen = {key for shape in shapes for key in shape}
     valid_to = store.columns["valid_to"]

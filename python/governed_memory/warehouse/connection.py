@@ -15,7 +15,9 @@ DEFAULT_DATABASE = "governed_memory.duckdb"
 
 def open_memory() -> duckdb.DuckDBPyConnection:
     """An empty in-memory database that never reaches for the network."""
-    return duckdb.connect(":memory:", config={"TimeZone": "UTC", "autoinstall_known_extensions": "false"})
+    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+    connection.execute("set TimeZone = 'UTC'")
+    return connection
 
 
 def open_built(database: str | None = None) -> duckdb.DuckDBPyConnection:
@@ -31,13 +33,17 @@ def open_built(database: str | None = None) -> duckdb.DuckDBPyConnection:
     if not path.is_file():
         raise InputError(f"{path}: no such database; run `dbt build` first, or name one with --database or GMEM_DATABASE")
     try:
-        connection = duckdb.connect(str(path), read_only=True, config={"TimeZone": "UTC"})
+        connection = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
     except duckdb.IOException as error:
         why = "another process is writing it; wait for the build to end" if "lock" in str(error) else "it is no DuckDB database"
         raise InputError(f"{path}: cannot be read: {why}") from error
-    if not connection.execute("select count(*) from duckdb_tables() where table_name = 'record_intervals_built'").fetchone()[0]:
+    schemas = connection.execute("select schema_name from duckdb_tables() where table_name = 'record_intervals_built' and database_name = current_database()").fetchall()
+    if len(schemas) != 1:
         connection.close()
-        raise InputError(f"{path}: the project has not been built in this database; run `dbt build`")
+        found = "is built in several schemas" if schemas else "has not been built in this database; run `dbt build`"
+        raise InputError(f"{path}: the project {found}")
+    connection.execute("set TimeZone = 'UTC'")
+    connection.execute(f'use "{schemas[0][0]}"')
     return connection
 
 

@@ -1,0 +1,150 @@
+"""What was in force on a date: the project's own as-of read, over a file or over the built database (rules T1 to T6, T11)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import duckdb
+
+from governed_memory import warehouse
+from governed_memory.errors import InputError
+from governed_memory.warehouse import StoreFile
+
+# The fields of an answer, as the profile names them, and the columns of the read they come from.
+COLUMNS = {
+    "store_id": "store_id",
+    "record_id": "record_id",
+    "concept": "concept_id",
+    "value": "value",
+    "valid_from": "valid_from",
+    "valid_to": "valid_to",
+    "in_force_from": "in_force_from",
+    "in_force_to": "in_force_to",
+    "source": "source_id",
+    "concept_owner": "concept_owner",
+    "owner_role": "owner_role",
+    "applies_to": "applies_to",
+    "does_not_apply_to": "does_not_apply_to",
+    "release_to": "release_to",
+    "supersedes": "supersedes",
+}
+
+
+def open_store(store: StoreFile | str | None, database: str | None = None) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
+    """A connection in which the as-of reads answer, and notices.
+
+    Args:
+        store: a file, or the name of an attached store, or None for all of them.
+        database: the built database; by default the one GMEM_DATABASE names.
+
+    Raises:
+        InputError: the file or database cannot be read, or no attached store has that name.
+    """
+    if isinstance(store, StoreFile):
+        connection = warehouse.open_memory()
+        notices = warehouse.attach(connection, store)
+        warehouse.build(connection, {"records_as_of", "stores"}, empty={"record_ledger"}, kinds={"records": "table"})
+        return connection, notices
+    connection = warehouse.open_built(database)
+    if store is not None:
+        names = [row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by 1")]
+        if store not in names:
+            raise InputError(f"--store: {store!r} is neither a file nor an attached store; attached are {', '.join(names)}")
+    return connection, []
+
+
+def records_as_of(
+    connection: duckdb.DuckDBPyConnection,
+    on_date: str,
+    *,
+    store_id: str | None = None,
+    concept: str | None = None,
+    known_on: str | None = None,
+    scope: Sequence[str] = (),
+) -> list[dict[str, Any]]:
+    """The records in force on a date, ordered by store, concept and record.
+
+    Args:
+        connection: from `open_store`.
+        on_date: yyyy-mm-dd.
+        store_id: one attached store; all if None.
+        concept: one concept; all if None.
+        known_on: a date (its end) or UTC timestamp: as known then (T6).
+        scope: question classes; none gives every record whatever its scope (T11).
+
+    Returns:
+        One dictionary per record: its fields, dates as date objects, and its derived in_force_from and in_force_to (None: open).
+
+    Raises:
+        InputError: a date is none.
+    """
+    day("DATE", on_date)
+    known = f"'{instant('--known-on', known_on)}'" if known_on else "null"
+    classes = "[" + ", ".join(_text(name) for name in scope) + "]" if scope else "null"
+    # Literals, not parameters: the planner then drops the half of the read that is not asked for.
+    return warehouse.rows(
+        connection,
+        f"""select {", ".join(f"{column} as {name}" for name, column in COLUMNS.items())}
+        from records_as_of(date '{on_date}', known_on => {known}, scope => {classes})
+        where ($store::varchar is null or store_id = $store) and ($concept::varchar is null or concept_id = $concept)
+        order by store_id, concept_id, record_id, record_index""",
+        {"store": store_id, "concept": concept},
+    )
+
+
+def left_out(connection: duckdb.DuckDBPyConnection, *, store_id: str | None, concept: str | None, known_on: str | None) -> list[str]:
+    """Notices on what an as-of read can not hold: duplicate ids, unknown validity, unknown recording, a concept that no store holds."""
+    [counts] = warehouse.rows(
+        connection,
+        """select count(*) as held,
+            count(*) filter (where interval_status = 'duplicate_record_id') as duplicate,
+            count(*) filter (where interval_status = 'validity_unknown') as unknown,
+            min(record_id) filter (where interval_status = 'duplicate_record_id') as one_duplicate,
+            min(record_id) filter (where interval_status = 'validity_unknown') as one_unknown
+        from record_intervals_built
+        where ($store::varchar is null or store_id = $store) and ($concept::varchar is null or concept_id = $concept)""",
+        {"store": store_id, "concept": concept},
+    )
+    notices = []
+    if not counts["held"] and concept is not None:
+        concepts = [row["concept_id"] for row in warehouse.rows(connection, "select distinct concept_id from records where concept_id is not null")]
+        near = get_close_matches(concept, concepts, n=1)
+        notices.append(f"no record is about {concept!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    if counts["duplicate"]:
+        notices.append(f"{counts['duplicate']} records share an identifier with another ({counts['one_duplicate']!r}) and are left out: duplicate_record_id")
+    if counts["unknown"]:
+        notices.append(f"{counts['unknown']} records of unknown validity ({counts['one_unknown']!r}) are in force on no date: validity_unknown")
+    if known_on:
+        [unseen] = warehouse.rows(connection, "select count(*) as records from records where known_at is null and ($store::varchar is null or store_id = $store)", {"store": store_id})
+        if unseen["records"]:
+            notices.append(f"{unseen['records']} records do not say when they were recorded; a read as known on a date leaves them out")
+    return notices
+
+
+def day(name: str, text: str) -> str:
+    """The text, if it is a date written yyyy-mm-dd; InputError naming the argument if not."""
+    try:
+        parsed = datetime.date.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{name}: {text!r} is no date; write it as yyyy-mm-dd") from error
+    if parsed.isoformat() != text:
+        raise InputError(f"{name}: {text!r} is no date; write it as yyyy-mm-dd")
+    return text
+
+
+def instant(name: str, text: str) -> str:
+    """A date as it is, or a timestamp in UTC without its offset; InputError naming the argument if it is neither."""
+    if len(text) <= 10:
+        return day(name, text)
+    try:
+        parsed = datetime.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{name}: {text!r} is neither a date nor a timestamp; write it as yyyy-mm-dd or yyyy-mm-ddThh:mm:ss (UTC)") from error
+    return (parsed.astimezone(datetime.UTC).replace(tzinfo=None) if parsed.tzinfo else parsed).isoformat(sep=" ")
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,39 @@
+"""The state of the attached stores in a screenful: what `make build` prints and `gmem status` shows."""
+
+from __future__ import annotations
+
+from governed_memory import warehouse
+
+FINDINGS = """
+    select severity, party_id, party_role, count(*) as findings, count(distinct rule_id) as rules, min(rule_id) as one_rule
+    from findings
+    where severity <> 'waived'
+    group by all
+    order by severity, findings desc, party_id, party_role"""
+
+
+def status_lines(database: str | None = None) -> tuple[list[str], bool]:
+    """Lines to print, and whether every store reaches the level it declares.
+
+    Raises:
+        InputError: there is no built database.
+    """
+    connection = warehouse.open_built(database)
+    levels = warehouse.rows(connection, "select * from store_levels order by store_id")
+    findings = warehouse.rows(connection, FINDINGS)
+    [waived] = warehouse.rows(connection, "select count(*) as findings from findings where is_waived")
+    lines = ["stores"]
+    for level in levels:
+        verdict = "met" if level["is_met"] else "MISSED"
+        lines.append(f"  {level['store_id']:<24} {level['row_count']:>9} records   level {level['level']} of 3, declared {level['target_level']}: {verdict}")
+    lines += ["", "findings by who must act"]
+    for row in findings:
+        who = row["party_id"] or "nobody named (give the store a steward)"
+        role = f" ({row['party_role']})" if row["party_role"] else ""
+        rules = row["one_rule"] if row["rules"] == 1 else f"{row['rules']} rules"
+        lines.append(f"  {row['severity']:<8} {who + role:<40} {row['findings']:>9}  {rules}")
+    if not findings:
+        lines.append("  none")
+    if waived["findings"]:
+        lines.append(f"  waived {waived['findings']}")
+    return lines, all(level["is_met"] for level in levels)

@@ -1,0 +1,86 @@
+"""Many small stores in one database, through the package's own staging and models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import duckdb
+
+from governed_memory import warehouse
+from governed_memory.warehouse import StoreFile, models
+
+# The key by which a line of the joint file says which store it belongs to. `priority` takes no part in any rule tested here.
+OWNER = "\x00store"
+
+STORE_COLUMNS = {
+    "store_id": "varchar", "form": "varchar", "target_level": "integer", "policy_id": "varchar", "is_valid_to_exclusive": "boolean",
+    "is_null_end_open": "boolean", "zone": "varchar", "attests_writers": "boolean", "steward_party": "varchar", "steward_role": "varchar",
+    "open_markers": "varchar[]",
+}  # fmt: skip
+STORE_DEFAULTS = {
+    "form": "relational", "target_level": 3, "policy_id": None, "is_valid_to_exclusive": False, "is_null_end_open": True, "zone": "UTC",
+    "attests_writers": False, "steward_party": None, "steward_role": None, "open_markers": [],
+}  # fmt: skip
+OWNERSHIP_COLUMNS = {"store_id": "varchar", "concept_id": "varchar", "party_id": "varchar", "valid_from": "date", "recorded_at": "timestamp"}
+LEDGER_COLUMNS = {"store_id": "varchar", "record_id": "varchar", "fingerprint": "varchar", "first_built_at": "timestamp", "last_built_at": "timestamp"}
+
+
+@contextmanager
+def supplied(names: Collection[str]) -> Iterator[None]:
+    """Let a build find the named relations as the test made them, instead of creating them."""
+    whole = models.compiled()
+    rest = {**whole, "models": [model for model in whole["models"] if model["name"] not in names]}
+    with mock.patch.object(models, "compiled", lambda: rest):
+        yield
+
+
+def table(connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, str], rows: Sequence[dict[str, Any]]) -> None:
+    """A table of these columns and rows in place of whatever has the name."""
+    kind = connection.execute("select type from (select table_name as name, 'table' as type from duckdb_tables() union all select view_name, 'view' from duckdb_views()) where name = ?", [name]).fetchone()
+    if kind:
+        connection.execute(f'drop {kind[0]} "{name}"')
+    connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in columns.items())})')
+    if rows:
+        marks = ", ".join("?" for _ in columns)
+        connection.executemany(f'insert into "{name}" values ({marks})', [[row.get(column) for column in columns] for row in rows])
+
+
+def attach_lines(connection: duckdb.DuckDBPyConnection, file: Path, lines: Sequence[tuple[str, str]], stores: Sequence[dict[str, Any]], mapping: dict[str, str] | None = None, **options: Any) -> None:
+    """Stage (store id, JSON object) lines as stores of their own: one file is attached, and then told apart by the key OWNER.
+
+    A row's place is the one it has in the joint file.
+    """
+    owner = json.dumps(OWNER)
+    with file.open("w", encoding="utf-8") as out:
+        for store_id, line in lines:
+            inner = line.strip()[1:]
+            out.write(f"{{{owner}:{json.dumps(store_id)}{'' if inner.strip() == '}' else ','}{inner}\n")
+    warehouse.attach(connection, StoreFile(str(file), {**(mapping or {}), "priority": OWNER}), **options)
+    connection.execute("alter view stg_store_rows rename to joint_rows")
+    connection.execute("create view stg_store_rows as select * replace (priority ->> '$' as store_id, null::json as priority) from joint_rows")
+    table(connection, "stg_stores", STORE_COLUMNS, [{**STORE_DEFAULTS, **store} for store in stores])
+
+
+def build_time(stores: Sequence[dict[str, Any]], file: Path, targets: Collection[str]) -> duckdb.DuckDBPyConnection:
+    """Build the targets over stores as the oracle takes them, each with a `store_id`."""
+    connection = warehouse.open_memory()
+    connection.execute("set threads = 1")
+    lines = [(store["store_id"], json.dumps(record)) for store in stores for record in store["records"]]
+    described = [{"store_id": store["store_id"], "attests_writers": store.get("attests_writers", False)} for store in stores]
+    attach_lines(connection, file, lines, described, {"written_by": "written_by"})
+    ownerships = [{"store_id": entry.get("store_id", store["store_id"]), **entry} for store in stores for entry in store.get("ownerships", [])]
+    table(connection, "stg_concept_ownerships", OWNERSHIP_COLUMNS, ownerships)
+    ledger = [
+        {"store_id": store["store_id"], "record_id": record_id, "fingerprint": "f", "first_built_at": at, "last_built_at": at}
+        for store in stores
+        for record_id, at in store.get("first_built", {}).items()
+    ]
+    table(connection, "record_ledger", LEDGER_COLUMNS, ledger)
+    with supplied({"stg_concept_ownerships", "record_ledger"}):
+        warehouse.build(connection, targets)
+    return connection
