@@ -22,7 +22,7 @@ where {{ condition }}
 {%- endmacro %}
 
 {#- The offenders of a rule about supersessions: the successors. -#}
-{% macro edges_where(rule_id, condition, detail) -%}
+{% macro edges_where(rule_id, condition) -%}
 select
     store_id,
     successor_index as record_index,
@@ -30,7 +30,7 @@ select
     predecessor_concept_id as concept_id,
     'supersedes' as field,
     '{{ rule_id }}' as rule_id,
-    {{ detail }} as detail
+    'supersedes ' || predecessor_id || coalesce(': ' || ineffective_reason, '') as detail
 from {{ governed_memory.relation('record_supersessions') }}
 where {{ condition }}
 {%- endmacro %}

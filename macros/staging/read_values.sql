@@ -5,6 +5,11 @@
     regexp_full_match({{ text }}, '[\s\x0B\x1C-\x1F\x{85}\p{Z}]*')
 {%- endmacro %}
 
+{#- A role's value as record_rows keeps it: a list of texts or a text. -#}
+{% macro role_value(role, rows) -%}
+    {{- governed_memory.list_value(rows ~ '.' ~ role) if role in governed_memory.list_roles() else governed_memory.text_value(rows ~ '.' ~ role) -}}
+{%- endmacro %}
+
 {#- The text of a value; null for null, blank text, [] and {}. false and 0 are values. Most texts begin with a letter or digit and
     need no closer look. -#}
 {% macro text_value(column) -%}

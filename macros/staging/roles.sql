@@ -9,6 +9,10 @@
     ]) -}}
 {%- endmacro %}
 
+{% macro list_roles() -%}
+    {{- return(['applies_to', 'does_not_apply_to', 'release_to', 'supersedes']) -}}
+{%- endmacro %}
+
 {% macro role_columns(store_id, store) -%}
     {%- set mapped = store.get('columns', {}) -%}
     {%- for role in mapped if role not in governed_memory.roles() -%}

@@ -95,7 +95,7 @@
     A list column of text is read as a list where it is one ([a, b] or ["a", "b"]); other text stays, for a rule to judge. -#}
 {% macro column_as_json(role, column, type) -%}
     {%- if type != 'VARCHAR' -%} to_json({{ column }})
-    {%- elif role in ('applies_to', 'does_not_apply_to', 'release_to', 'supersedes') -%}
+    {%- elif role in governed_memory.list_roles() -%}
         coalesce(to_json(try_cast({{ column }} as varchar[])), to_json(nullif(nullif({{ column }}, 'null'), 'NULL')))
     {%- elif role == 'valid_to' -%} to_json({{ column }})
     {%- else -%} to_json(nullif(nullif({{ column }}, 'null'), 'NULL'))

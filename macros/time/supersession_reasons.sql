@@ -29,8 +29,7 @@ judged as (
             when known_edges.successor_id = known_edges.predecessor_id then 'points_at_itself'
             when known_edges.is_predecessor_withdrawal then 'points_at_withdrawal'
             when clashing_successors.record_index is not null or clashing_predecessors.record_index is not null then 'duplicate_record_id'
-            when stores.attests_writers and owners.party_id is distinct from known_edges.successor_written_by then 'unauthorized_supersession'
-            when stores.attests_writers and owners.party_id is null then 'unauthorized_supersession'
+            when stores.attests_writers and not coalesce(owners.party_id = known_edges.successor_written_by, false) then 'unauthorized_supersession'
             when known_edges.successor_valid_from is null then 'successor_without_start'
         end as reason
     from known_edges
@@ -120,11 +119,7 @@ select * from reasons
         edges.store_id,
         edges.successor_index,
         edges.predecessor_index,
-        nullif(
-            arg_max(coalesce(register.party_id, ''), (coalesce(register.valid_from, date '0001-01-01'), coalesce(register.recorded_at, timestamp '0001-01-01')))
-                filter (where coalesce(register.valid_from <= edges.successor_written_on, register.valid_from is null)),
-            ''
-        ) as party_id
+        {{ governed_memory.latest_owner('register', 'coalesce(register.valid_from <= edges.successor_written_on, register.valid_from is null)') }} as party_id
     from {{ edges }} as edges
     inner join {{ governed_memory.relation('stores') }} as stores
         on edges.store_id = stores.store_id and stores.attests_writers
@@ -133,4 +128,16 @@ select * from reasons
     {% if known_on %} where register.recorded_at is null or {{ governed_memory.is_known('register.recorded_at', known_on) }} {% endif %}
     group by all
     having max(edges.successor_written_on) is not null or count(*) = 1
+{%- endmacro %}
+
+{#- The owner that the register's last entry names, of those that meet a condition: the latest to begin, then the latest recorded. An entry
+    without a party says that nobody owns the concept from then on. -#}
+{% macro latest_owner(register, condition='true') -%}
+    nullif(
+        arg_max(
+            coalesce({{ register }}.party_id, ''),
+            (coalesce({{ register }}.valid_from, date '0001-01-01'), coalesce({{ register }}.recorded_at, timestamp '0001-01-01'))
+        ) filter (where {{ condition }}),
+        ''
+    )
 {%- endmacro %}

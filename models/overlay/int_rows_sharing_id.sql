@@ -14,30 +14,33 @@ suspects as (
 ),
 
 candidates as (
-    select *, nfc_normalize(record_id) as normal_id
+    select
+        record_rows.*,
+        nfc_normalize(record_rows.record_id) as normal_id
     from record_rows
-    where hash(store_id, nfc_normalize(record_id)) in (select id_hash from suspects) and record_id is not null
+    semi join suspects on hash(record_rows.store_id, nfc_normalize(record_rows.record_id)) = suspects.id_hash
+    where record_rows.record_id is not null
 ),
 
 rows_sharing_id as (
     select
-        record_rows.store_id,
-        record_rows.record_index,
-        record_rows.normal_id,
+        store_id,
+        record_index,
+        normal_id,
         row_number() over (
             partition by
-                record_rows.store_id, record_rows.record_id, record_rows.concept_id, record_rows.value_hash,
-                record_rows.valid_from, record_rows.valid_to, record_rows.is_valid_to_stated,
-                record_rows.valid_from_problem, record_rows.valid_to_problem,
-                record_rows.source_id, record_rows.concept_owner, record_rows.owner_role, record_rows.conflict_policy,
-                record_rows.applies_to, record_rows.does_not_apply_to, record_rows.release_to, record_rows.supersedes,
-                record_rows.classification, record_rows.confidential, record_rows.restricted,
-                record_rows.policy, record_rows.rule, record_rows.priority,
-                record_rows.withdrawal, record_rows.written_by, record_rows.recorded_at
-            order by record_rows.record_index
+                store_id, record_id, concept_id, value_hash,
+                valid_from, valid_to, is_valid_to_stated,
+                valid_from_problem, valid_to_problem,
+                source_id, concept_owner, owner_role, conflict_policy,
+                applies_to, does_not_apply_to, release_to, supersedes,
+                classification, confidential, restricted,
+                policy, rule, priority,
+                withdrawal, written_by, recorded_at
+            order by record_index
         ) > 1 as is_copy
-    from candidates as record_rows
-    qualify count(*) over (partition by record_rows.store_id, record_rows.normal_id) > 1
+    from candidates
+    qualify count(*) over (partition by store_id, normal_id) > 1
 )
 
 select * from rows_sharing_id

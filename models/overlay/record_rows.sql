@@ -17,17 +17,14 @@ texts as (
         stores.is_null_end_open,
         stores.zone,
         stores.open_markers,
-        {% for role in governed_memory.roles() if role not in ['value', 'applies_to', 'does_not_apply_to', 'release_to', 'supersedes'] -%}
-        {{ governed_memory.text_value('store_rows.' ~ role) }} as {{ role }},
-        {% endfor %}
-        {%- for role in ['applies_to', 'does_not_apply_to', 'release_to', 'supersedes'] -%}
-        {{ governed_memory.list_value('store_rows.' ~ role) }} as {{ role }},
+        {% for role in governed_memory.roles() if role != 'value' -%}
+        {{ governed_memory.role_value(role, 'store_rows') }} as {{ role }},
         {% endfor %}
         store_rows.value ->> '$' as value,
         hash(store_rows.value) as value_hash,
         coalesce(store_rows.conflict_policy = 'false' or try_cast(store_rows.conflict_policy as double) = 0, false) as is_policy_denied,
         coalesce(store_rows.valid_to in ('""', '[]', '{}') or {{ governed_memory.is_blank("store_rows.valid_to ->> '$'") }}, false) as is_end_blank,
-        {{ governed_memory.malformed_field() }} as malformed_field,
+        {{ governed_memory.malformed_field() }} as malformed_field
     from store_rows
     inner join stores on store_rows.store_id = stores.store_id
 ),
@@ -38,7 +35,7 @@ dates as (
         {{ governed_memory.plain_date('valid_from') }} as valid_from_date,
         {{ governed_memory.plain_date('valid_to') }} as valid_to_date,
         case when length(valid_from) > 10 then {{ governed_memory.zoned_timestamp('valid_from', 'zone') }} end as valid_from_time,
-        case when length(valid_to) > 10 then {{ governed_memory.zoned_timestamp('valid_to', 'zone') }} end as valid_to_time,
+        case when length(valid_to) > 10 then {{ governed_memory.zoned_timestamp('valid_to', 'zone') }} end as valid_to_time
     from texts
 ),
 
@@ -50,7 +47,7 @@ ends as (
         coalesce(
             valid_to_date - cast(is_valid_to_exclusive as integer),
             cast(case when is_valid_to_exclusive then valid_to_time - interval 1 microsecond else valid_to_time end as date)
-        ) as ends_on,
+        ) as ends_on
     from dates
 ),
 
@@ -94,7 +91,7 @@ record_rows as (
         coalesce({{ governed_memory.zoned_timestamp('recorded_at', "'UTC'") }}, {{ governed_memory.plain_date('recorded_at') }}) as recorded_at,
         open_markers,
         has_repeated_key,
-        malformed_field,
+        malformed_field
     from ends
 )
 

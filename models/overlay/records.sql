@@ -17,7 +17,7 @@ first_builds as (
 
 records as (
     select
-        record_rows.* exclude (open_markers, has_repeated_key, malformed_field),
+        record_rows.* exclude (open_markers, has_repeated_key, malformed_field),  -- noqa: RF02
         coalesce(
             len(record_rows.release_to) > 0
             or not list_contains(record_rows.open_markers, record_rows.classification)
@@ -27,7 +27,7 @@ records as (
         ) as is_restricted,
         record_rows.valid_from is not null
         and record_rows.is_valid_to_stated
-        and record_rows.valid_to_problem is distinct from 'not_a_date' as is_validity_known,
+        and coalesce(record_rows.valid_to_problem <> 'not_a_date', true) as is_validity_known,
         record_rows.withdrawal is not null as is_withdrawal,
         coalesce(record_rows.recorded_at, first_builds.first_built_at) as known_at
     from record_rows

@@ -16,7 +16,7 @@ owners as (
     select
         register.store_id,
         register.concept_id,
-        nullif(arg_max(coalesce(register.party_id, ''), (coalesce(register.valid_from, date '0001-01-01'), coalesce(register.recorded_at, timestamp '0001-01-01'))), '') as party_id
+        {{ governed_memory.latest_owner('register') }} as party_id
     from {{ governed_memory.relation('concept_ownerships') }} as register
     cross join builds
     where coalesce(register.valid_from <= builds.on_date, true)
@@ -26,7 +26,7 @@ owners as (
 routed as (
     select
         offenders.*,
-        case when owners.party_id is not null then owners.party_id else record_rows.concept_owner end as owner_party,
+        coalesce(owners.party_id, record_rows.concept_owner) as owner_party,
         case when owners.party_id is null or owners.party_id = record_rows.concept_owner then record_rows.owner_role end as claimed_role,
         stores.steward_party,
         stores.steward_role

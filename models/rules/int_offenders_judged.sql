@@ -26,9 +26,10 @@ offenders_judged as (
         rules.kind,
         rules.level,
         rules.requirement,
-        exists (
+        exists(
             select 1 from waivers
-            where waivers.store_id = offenders.store_id and waivers.rule_id = offenders.rule_id
+            where
+                waivers.store_id = offenders.store_id and waivers.rule_id = offenders.rule_id
                 and coalesce(waivers.record_id, offenders.record_id, '') = coalesce(offenders.record_id, '')
         ) as is_waived,
         rules.requirement = 'MUST' and rules.level <= stores.target_level as is_required

@@ -25,13 +25,13 @@ store_facts as (
         coalesce(facts.has_recorded_at, false) as has_recorded_at,
         stores.attests_writers,
         {% for register in ['sources', 'expected_concepts'] -%}
-        exists (
+        exists(
             select 1 from {{ governed_memory.relation(register) }} as register
             where coalesce(register.store_id, stores.store_id) = stores.store_id
         ) as has_{{ register }},
         {% endfor %}
-        exists (select 1 from {{ governed_memory.relation('parties') }}) as has_parties,
-        exists (select 1 from {{ governed_memory.relation('question_classes') }}) as has_question_classes
+        exists(select 1 from {{ governed_memory.relation('parties') }}) as has_parties,
+        exists(select 1 from {{ governed_memory.relation('question_classes') }}) as has_question_classes
     from stores
     left join facts on stores.store_id = facts.store_id
 ),

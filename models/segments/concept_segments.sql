@@ -10,7 +10,7 @@ boundaries as (
     select distinct store_id, concept_id, question_class_id, in_force_from as starts_on
     from scoped_intervals
     union
-    select distinct store_id, concept_id, question_class_id, in_force_to + 1
+    select distinct store_id, concept_id, question_class_id, in_force_to + 1 as starts_on
     from scoped_intervals
     where in_force_to is not null
 ),

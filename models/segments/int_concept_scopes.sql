@@ -6,7 +6,8 @@ records as (select * from {{ governed_memory.relation('records') }}),
 supersessions as (
     select *
     from {{ governed_memory.relation('record_supersessions') }}
-    where ineffective_reason is null
+    where
+        ineffective_reason is null
         and (successor_applies_to is not null or successor_does_not_apply_to is not null)
 ),
 
@@ -20,8 +21,8 @@ named as (
     union all
     select
         store_id,
-        predecessor_concept_id,
-        unnest(list_concat(coalesce(successor_applies_to, []), coalesce(successor_does_not_apply_to, [])))
+        predecessor_concept_id as concept_id,
+        unnest(list_concat(coalesce(successor_applies_to, []), coalesce(successor_does_not_apply_to, []))) as question_class_id
     from supersessions
 ),
 

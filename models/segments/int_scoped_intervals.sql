@@ -36,7 +36,8 @@ superseded as (
     from applicable
     inner join supersessions
         on applicable.store_id = supersessions.store_id and applicable.record_index = supersessions.predecessor_index
-    where {{ governed_memory.is_in_one_scope('supersessions.successor_applies_to', 'supersessions.successor_does_not_apply_to', 'applicable.question_class_id') }}
+    where
+        {{ governed_memory.is_in_one_scope('supersessions.successor_applies_to', 'supersessions.successor_does_not_apply_to', 'applicable.question_class_id') }}
     group by all
 ),
 

@@ -7,7 +7,11 @@
 {%- for key, allowed in [('valid_to_is', ['inclusive', 'exclusive']), ('null_end', ['open', 'unknown'])] if store.get(key, allowed[0]) not in allowed -%}
     {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": " ~ key ~ " is '" ~ store[key] ~ "', expected " ~ allowed | join(' or ')) }}
 {%- endfor -%}
-{%- set unknown_keys = store.keys() | reject('in', ['source', 'form', 'columns', 'valid_to_is', 'null_end', 'zone', 'target_level', 'policy', 'steward', 'steward_role', 'attests_writers', 'open_markers']) | list -%}
+{%- set known_keys = [
+    'source', 'form', 'columns', 'valid_to_is', 'null_end', 'zone', 'target_level', 'policy', 'steward', 'steward_role', 'attests_writers',
+    'open_markers'
+] -%}
+{%- set unknown_keys = store.keys() | reject('in', known_keys) | list -%}
 {%- if unknown_keys -%}
     {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": unknown key " ~ unknown_keys | join(', ') ~ "; dbt_project.yml lists the keys an entry may have") }}
 {%- endif %}
@@ -22,6 +26,6 @@ select
     {{ store.get('attests_writers', false) }} as attests_writers,
     {{ sql_text(store.steward) if store.get('steward') else 'null::varchar' }} as steward_party,
     {{ sql_text(store.steward_role) if store.get('steward_role') else 'null::varchar' }} as steward_role,
-    [{% for marker in store.get('open_markers', []) %}{{ sql_text(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers,
+    [{% for marker in store.get('open_markers', []) %}{{ sql_text(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers
 {% if not loop.last %}union all{% endif %}
 {% endfor %}

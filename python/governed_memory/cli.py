@@ -17,7 +17,9 @@ ROOMS = {"check": "overlay", "compact": "overlay", "expand": "overlay", "profile
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 as asked, 1 the answer is no, 2 something given cannot be used."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="gmem", description="Governed memory: check, read and serve records that say since when they hold, who owns them and who may read them.")
+    parser = argparse.ArgumentParser(
+        prog="gmem", description="Governed memory: check, read and serve records that say since when they hold, who owns them and who may read them."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     named = next((word for word in arguments if word in ROOMS), None)
     for room in dict.fromkeys([ROOMS[named]] if named else ROOMS.values()):

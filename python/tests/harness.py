@@ -15,7 +15,7 @@ from governed_memory import warehouse
 from governed_memory.warehouse import StoreFile, models
 
 # The key by which a line of the joint file says which store it belongs to. `priority` takes no part in any rule tested here.
-OWNER = "\x00store"
+OWNER = "#store#"
 
 STORE_COLUMNS = {
     "store_id": "varchar", "form": "varchar", "target_level": "integer", "policy_id": "varchar", "is_valid_to_exclusive": "boolean",
@@ -41,7 +41,10 @@ def supplied(names: Collection[str]) -> Iterator[None]:
 
 def table(connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, str], rows: Sequence[dict[str, Any]]) -> None:
     """A table of these columns and rows in place of whatever has the name."""
-    kind = connection.execute("select type from (select table_name as name, 'table' as type from duckdb_tables() union all select view_name, 'view' from duckdb_views()) where name = ?", [name]).fetchone()
+    kind = connection.execute(
+        "select type from (select table_name as name, 'table' as type from duckdb_tables() union all select view_name, 'view' from duckdb_views()) where name = ?",
+        [name],
+    ).fetchone()
     if kind:
         connection.execute(f'drop {kind[0]} "{name}"')
     connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in columns.items())})')
@@ -50,7 +53,14 @@ def table(connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, s
         connection.executemany(f'insert into "{name}" values ({marks})', [[row.get(column) for column in columns] for row in rows])
 
 
-def attach_lines(connection: duckdb.DuckDBPyConnection, file: Path, lines: Sequence[tuple[str, str]], stores: Sequence[dict[str, Any]], mapping: dict[str, str] | None = None, **options: Any) -> None:
+def attach_lines(
+    connection: duckdb.DuckDBPyConnection,
+    file: Path,
+    lines: Sequence[tuple[str, str]],
+    stores: Sequence[dict[str, Any]],
+    mapping: dict[str, str] | None = None,
+    **options: Any,
+) -> None:
     """Stage (store id, JSON object) lines as stores of their own: one file is attached, and then told apart by the key OWNER.
 
     A row's place is the one it has in the joint file.

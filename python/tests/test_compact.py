@@ -14,8 +14,17 @@ from governed_memory.errors import InputError
 from governed_memory.overlay.compact import compact, expand
 
 AWKWARD = st.sampled_from(["~", "", ["a"], [""], [], ["a,b", "|"], "\\", "\n", "\r\n", "\\e", "\\j1", "\\[", "\\s", None, ["~"], "a,b", "\u2028"])
-JSON_VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.floats(allow_nan=False), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3), max_leaves=4)
-RECORDS = st.lists(st.dictionaries(st.sampled_from(["record_id", "supersedes", "release_to", "applies_to", "value", "valid_to", "x|y", "~", "", "\\"]), AWKWARD | JSON_VALUES, max_size=5), max_size=4)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=4,
+)
+RECORDS = st.lists(
+    st.dictionaries(
+        st.sampled_from(["record_id", "supersedes", "release_to", "applies_to", "value", "valid_to", "x|y", "~", "", "\\"]), AWKWARD | JSON_VALUES, max_size=5
+    ),
+    max_size=4,
+)
 
 
 @settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -34,7 +43,11 @@ def test_f2_short_form_states_the_published_columns() -> None:
 
 
 def test_f2_reads_the_columns_a_store_maps() -> None:
-    lines = list(compact([{"uuid": "E-1", "valid_at": "2026-01-01", "invalid_at": None}], mapping={"record_id": "uuid", "valid_from": "valid_at", "valid_to": "invalid_at"}))
+    lines = list(
+        compact(
+            [{"uuid": "E-1", "valid_at": "2026-01-01", "invalid_at": None}], mapping={"record_id": "uuid", "valid_from": "valid_at", "valid_to": "invalid_at"}
+        )
+    )
     assert lines[1] == "E-1|2026-01-01|~"
 
 

@@ -25,11 +25,25 @@ def compile_manifest() -> dict:
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GMEM_DATABASE"] = str(Path(folder) / "compile.duckdb")
-        result = dbtRunner().invoke([
-            "--quiet", "compile", "--project-dir", str(ROOT), "--profiles-dir", str(ROOT), "--target", "dev",
-            "--target-path", folder, "--log-path", folder, "--no-partial-parse",
-            "--vars", json.dumps({"stores": {}, "registers": {}, "on_date": ""}),
-        ])
+        result = dbtRunner().invoke(
+            [
+                "--quiet",
+                "compile",
+                "--project-dir",
+                str(ROOT),
+                "--profiles-dir",
+                str(ROOT),
+                "--target",
+                "dev",
+                "--target-path",
+                folder,
+                "--log-path",
+                folder,
+                "--no-partial-parse",
+                "--vars",
+                json.dumps({"stores": {}, "registers": {}, "on_date": ""}),
+            ]
+        )
         if not result.success:
             raise SystemExit(f"dbt compile failed: {result.exception or 'see above'}")
         return json.loads((Path(folder) / "manifest.json").read_text())

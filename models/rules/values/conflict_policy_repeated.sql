@@ -1,7 +1,11 @@
 {#- A policy that another supersedes or that has ended makes room for the next; two on one day do not. Policies of unknown validity count as always. -#}
 with
 
-records as (select * from {{ governed_memory.relation('records') }} where conflict_policy is not null and not is_withdrawal),
+records as (
+    select *
+    from {{ governed_memory.relation('records') }}
+    where conflict_policy is not null and not is_withdrawal
+),
 
 intervals as (select * from {{ governed_memory.relation('int_record_periods') }}),
 

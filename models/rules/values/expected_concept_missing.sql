@@ -5,7 +5,11 @@ expected_concepts as (select * from {{ governed_memory.relation('expected_concep
 
 stores as (select * from {{ governed_memory.relation('stores') }}),
 
-records as (select * from {{ governed_memory.relation('records') }} where not is_withdrawal),
+records as (
+    select *
+    from {{ governed_memory.relation('records') }}
+    where not is_withdrawal
+),
 
 violations as (
     select

@@ -25,7 +25,7 @@ violations as (
         null::varchar as detail
     from named
     anti join parties on named.party_id = parties.party_id
-    where exists (select 1 from parties)
+    where (select count(*) from {{ governed_memory.relation('parties') }} as register) > 0
 )
 
 select * from violations

@@ -1,1 +1,1 @@
-{{ governed_memory.edges_where('supersedes_unresolved', "ineffective_reason = 'points_at_nothing'", "'supersedes ' || predecessor_id") }}
+{{ governed_memory.edges_where('supersedes_unresolved', "ineffective_reason = 'points_at_nothing'") }}

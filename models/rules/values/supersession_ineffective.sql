@@ -1,1 +1,1 @@
-{{ governed_memory.edges_where('supersession_ineffective', "ineffective_reason in ('points_at_withdrawal', 'successor_without_start')", "'supersedes ' || predecessor_id || ': ' || ineffective_reason") }}
+{{ governed_memory.edges_where('supersession_ineffective', "ineffective_reason in ('points_at_withdrawal', 'successor_without_start')") }}

@@ -1,1 +1,1 @@
-{{ governed_memory.edges_where('supersession_unauthorized', "ineffective_reason = 'unauthorized_supersession'", "'supersedes ' || predecessor_id") }}
+{{ governed_memory.edges_where('supersession_unauthorized', "ineffective_reason = 'unauthorized_supersession'") }}

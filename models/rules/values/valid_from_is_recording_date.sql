@@ -6,12 +6,12 @@ records as (select * from {{ governed_memory.relation('records') }}),
 violations as (
     select
         store_id,
-        null::bigint as record_index,
-        null::varchar as record_id,
-        null::varchar as concept_id,
+        cast(null as bigint) as record_index,
+        cast(null as varchar) as record_id,
+        cast(null as varchar) as concept_id,
         'valid_from' as field,
         'valid_from_is_recording_date' as rule_id,
-        count(*) filter (where valid_from = cast(recorded_at as date)) || ' of ' || count(*) || ' records' as detail
+        cast(count(*) filter (where valid_from = cast(recorded_at as date)) as varchar) || ' of ' || cast(count(*) as varchar) || ' records' as detail
     from records
     where recorded_at is not null and valid_from is not null
     group by store_id

@@ -37,7 +37,9 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
     empty = {"record_ledger"} | ({VALUE_OFFENDERS} if presence_only else set())
     targets = {"published_findings", "store_levels", "findings"}
     unread = ("value", *VALUES_ONLY) if presence_only else ("value",)
-    warehouse.build(connection, targets, empty=empty, unread=unread, kinds={"findings": "view", "records": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"})
+    warehouse.build(
+        connection, targets, empty=empty, unread=unread, kinds={"findings": "view", "records": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"}
+    )
     [level] = warehouse.rows(connection, "select * from store_levels")
     findings = [
         {"field": row["field"], "requirement": row["published_requirement"], "count": row["finding_count"], "offenders": row["offenders"]}

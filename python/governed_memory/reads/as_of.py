@@ -118,7 +118,9 @@ def left_out(connection: duckdb.DuckDBPyConnection, *, store_id: str | None, con
     if counts["unknown"]:
         notices.append(f"{counts['unknown']} records of unknown validity ({counts['one_unknown']!r}) are in force on no date: validity_unknown")
     if known_on:
-        [unseen] = warehouse.rows(connection, "select count(*) as records from records where known_at is null and ($store::varchar is null or store_id = $store)", {"store": store_id})
+        [unseen] = warehouse.rows(
+            connection, "select count(*) as records from records where known_at is null and ($store::varchar is null or store_id = $store)", {"store": store_id}
+        )
         if unseen["records"]:
             notices.append(f"{unseen['records']} records do not say when they were recorded; a read as known on a date leaves them out")
     return notices

@@ -94,7 +94,12 @@ def print_table(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> Non
     print(f"{len(records)} {'record' if len(records) == 1 else 'records'} in force")
 
 
-FORMATS: dict[str, Callable[[Sequence[dict[str, Any]], Sequence[str]], None]] = {"table": print_table, "json": print_json, "csv": print_csv, "compact": print_compact}
+FORMATS: dict[str, Callable[[Sequence[dict[str, Any]], Sequence[str]], None]] = {
+    "table": print_table,
+    "json": print_json,
+    "csv": print_csv,
+    "compact": print_compact,
+}
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

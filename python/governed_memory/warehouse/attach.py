@@ -139,7 +139,12 @@ def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind
         return f"read_parquet({_text(store.file)})"
     assert kind == DUCKDB
     connection.execute(f"attach {_text(store.file)} as attached (read_only)")
-    tables = [row[0] for row in connection.execute("select table_name from duckdb_tables() where database_name = 'attached' union all select view_name from duckdb_views() where database_name = 'attached' and not internal order by 1").fetchall()]
+    tables = [
+        row[0]
+        for row in connection.execute(
+            "select table_name from duckdb_tables() where database_name = 'attached' union all select view_name from duckdb_views() where database_name = 'attached' and not internal order by 1"
+        ).fetchall()
+    ]
     if store.table is None and len(tables) != 1:
         raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
     table = store.table or tables[0]

@@ -37,7 +37,9 @@ def open_built(database: str | None = None) -> duckdb.DuckDBPyConnection:
     except duckdb.IOException as error:
         why = "another process is writing it; wait for the build to end" if "lock" in str(error) else "it is no DuckDB database"
         raise InputError(f"{path}: cannot be read: {why}") from error
-    schemas = connection.execute("select schema_name from duckdb_tables() where table_name = 'record_intervals_built' and database_name = current_database()").fetchall()
+    schemas = connection.execute(
+        "select schema_name from duckdb_tables() where table_name = 'record_intervals_built' and database_name = current_database()"
+    ).fetchall()
     if len(schemas) != 1:
         connection.close()
         found = "is built in several schemas" if schemas else "has not been built in this database; run `dbt build`"

@@ -28,7 +28,11 @@ def raw_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> Iter
         names = [column[0] for column in result.description]
         while rows := result.fetchmany(10_000):
             for row in rows:
-                yield json.loads(row[0]) if kind in (JSON_LINES, JSON_ARRAY) else {name: _plain(value) for name, value in zip(names, row, strict=True) if value is not None or name == store.columns["valid_to"]}
+                yield (
+                    json.loads(row[0])
+                    if kind in (JSON_LINES, JSON_ARRAY)
+                    else {name: _plain(value) for name, value in zip(names, row, strict=True) if value is not None or name == store.columns["valid_to"]}
+                )
     except duckdb.Error as error:
         raise explain_unreadable(store, kind, error) from error
 

@@ -1,0 +1,48 @@
+# Governed memory. `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint bench compiled docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	$(BIN)/pip install --quiet --editable '.[test,peers]'
+	@touch $@
+
+build: $(VENV)/.core ## install the core, build the example stores, print a summary
+	$(BIN)/dbt --quiet build --exclude-resource-type unit_test
+	@$(BIN)/gmem status
+	@printf '\nnext\n  $(BIN)/gmem as-of 2026-10-01 --concept data_retention\n  $(BIN)/gmem check stores/reference_edges.jsonl --map record_id=uuid,valid_from=valid_at,valid_to=invalid_at,source=episode\n  make test\n'
+
+test: $(VENV)/.test ## install the test tools too and run everything: dbt unit and data tests, pytest
+	$(BIN)/dbt --quiet build --target ci
+	$(BIN)/pytest
+
+lint: $(VENV)/.test ## sqlfluff, ruff and mypy
+	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python
+	$(BIN)/mypy
+	$(BIN)/sqlfluff lint --processes 2 models analyses tests
+
+bench: $(VENV)/.test ## time the checks and reads beside the peers (minutes)
+	$(BIN)/python python/benchmarks/run.py
+
+compiled: $(VENV)/.core ## write the compiled models into the Python package
+	$(BIN)/python python/tools/compile_models.py
+
+docs: $(VENV)/.core ## the dbt documentation site, in target/
+	$(BIN)/dbt --quiet docs generate
+
+clean: ## remove what the build made; the ledger in governed_memory.duckdb stays
+	rm -rf target logs $(VENV)

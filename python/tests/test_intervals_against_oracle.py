@@ -1,0 +1,315 @@
+"""Every interval, edge, as-of read and segment of thousands of small stores, as the plain reading in oracle.py has it.
+
+One example is a batch of stores that are built together. A record is a string of bytes, one a field, which keeps examples small and lets
+a failing one shrink to few records with few fields set.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import oracle
+import pytest
+from conftest import TIMES
+from harness import build_time
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+IDS = "ABCDEFGH"
+CONCEPTS = ("c", "d")
+CLASSES = ("x", "y", "z")
+FIRST = datetime.date(2026, 1, 1)
+READ_ON = [FIRST + oracle.DAY * step for step in range(-2, 9)]
+SCOPES: tuple[list[str] | None, ...] = (None, [], ["x"], ["x", "y"])
+# A date means its end (T6), so the first two are one microsecond and eleven hours apart in what they see.
+KNOWN_ON = (None, datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 3), datetime.datetime(2026, 1, 4, 11, 0))
+RECORDED = (
+    None, None, None, "2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04T11:00:00", "2026-01-02T23:59:59.999999Z",
+    "2026-01-03 00:00:00.000001", "2026-01-04T13:00:00+02:00", "2026-01-02T22:30:00-05:00", "2026-01-05",
+)  # fmt: skip
+PARTIES = ("sales", "finance", None)
+
+
+def day(number: int) -> str:
+    return (FIRST + oracle.DAY * number).isoformat()
+
+
+def pick(options: Any, byte: int) -> Any:
+    return options[byte % len(options)]
+
+
+def record_of(place: int, code: bytes, earlier: list[dict[str, Any]]) -> dict[str, Any]:
+    """The record that a string of bytes stands for; all zero is an open record that supersedes nothing."""
+    id_, target, second, start, end, concept, applies, excludes, withdrawal, recorded, writer, odd = code
+    if odd > 244 and earlier:
+        return dict(earlier[-1])
+    record: dict[str, Any] = {
+        "record_id": IDS[place],
+        "concept": "c",
+        "value": f"value {place}",
+        "valid_from": day(start % 5),
+        "valid_to": None,
+        "supersedes": None,
+    }
+    if id_ > 200:
+        record["record_id"] = pick(("A", "B", "C", "A", "B", None), id_)
+    if target > 90:
+        record["supersedes"] = pick(IDS[:5], target) if target > 110 else pick((record["record_id"], "Z", "", [], ["Z", None], ""), target)
+    if second > 200 and target > 110:
+        record["supersedes"] = [record["supersedes"], pick(IDS[:5], second)]
+    if start > 235:
+        record["valid_from"] = pick((None, "2026-02-30", ""), start)
+    if end > 120:
+        record["valid_to"] = day(end % 6) if end > 150 else pick(("9999-12-31", "2026-1-5", "", None), end)
+    if 115 < end <= 120:
+        del record["valid_to"]
+    if concept > 150:
+        record["concept"] = pick(("d", "d", None), concept)
+    if applies > 170:
+        record["applies_to"] = pick((["x"], ["y"], ["x", "y"], "x", [], ["x", "x"]), applies)
+    if excludes > 190:
+        record["does_not_apply_to"] = pick((["x"], ["y"], ["y", "x"], "y", []), excludes)
+    if withdrawal > 205:
+        record["withdrawal"] = pick(("typed in error", "no longer meant", "  "), withdrawal)
+    if recorded > 60:
+        record["recorded_at"] = pick(RECORDED, recorded)
+    record["written_by"] = pick(PARTIES, writer)
+    return record
+
+
+def ownerships_of(code: bytes, store_id: str) -> list[dict[str, Any]]:
+    """A register of up to four entries, no two of one concept, first day and recording."""
+    entries: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for concept, party, start, recorded in zip(*[iter(code)] * 4, strict=True):
+        if concept < 40:
+            continue
+        entry = {
+            "store_id": store_id,
+            "concept_id": pick(("c", "c", "d"), concept),
+            "party_id": pick(("sales", "finance", "sales", None), party),
+            "valid_from": None if start < 100 else FIRST + oracle.DAY * (start % 5),
+            "recorded_at": None if recorded < 150 else datetime.datetime(2026, 1, 1 + recorded % 5, recorded % 24),
+        }
+        entries.setdefault((entry["concept_id"], entry["valid_from"], entry["recorded_at"]), entry)
+    return list(entries.values())
+
+
+def store_of(number: int, parts: tuple[bytes, list[bytes]]) -> dict[str, Any]:
+    head, codes = parts
+    records: list[dict[str, Any]] = []
+    for place, code in enumerate(codes):
+        records.append(record_of(place, code, records))
+    store_id = f"s{number}"
+    store = {"store_id": store_id, "records": records, "attests_writers": head[0] > 150, "ownerships": ownerships_of(head[2:], store_id), "first_built": {}}
+    if head[1] > 128:
+        store["first_built"] = {letter: datetime.datetime(2026, 1, 2 + place % 3, place) for place, letter in enumerate(IDS) if (head[1] >> (place % 7)) & 1}
+    return store
+
+
+STORES = st.tuples(st.binary(min_size=14, max_size=14), st.lists(st.binary(min_size=12, max_size=12), min_size=1, max_size=8))
+BATCHES = st.lists(STORES, min_size=70, max_size=90)
+
+
+@pytest.fixture
+def batch_file(tmp_path: Path) -> Path:
+    return tmp_path / "stores.jsonl"
+
+
+def first_rows(stores: list[dict[str, Any]]) -> dict[str, int]:
+    """Where each store's rows begin in the joint file."""
+    starts, row = {}, 0
+    for store in stores:
+        starts[store["store_id"]] = row
+        row += len(store["records"])
+    return starts
+
+
+def literal(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list):
+        return "[" + ", ".join(f"'{item}'" for item in value) + "]::varchar[]"
+    return f"'{value}'"
+
+
+def said(store: dict[str, Any]) -> str:
+    return f"{store}"
+
+
+INTERVAL = "interval_status, in_force_from, in_force_to, ended_by, end_reason, is_partly_ended, partly_ended_scopes, ineffective_supersessions"
+
+
+def intervals(connection: Any, source: str, starts: dict[str, int]) -> dict[tuple[str, int], oracle.Interval]:
+    rows = connection.execute(f"select store_id, record_index, {INTERVAL} from {source}").fetchall()
+    found = {
+        (store_id, index - starts[store_id]): oracle.Interval(*rest, tuple(scopes or ()), tuple(sorted(ineffective or ())))
+        for store_id, index, *rest, scopes, ineffective in rows
+    }
+    assert len(found) == len(rows), "one row a record"
+    return found
+
+
+def without(interval: oracle.Interval, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in vars_of(interval).items() if name not in names}
+
+
+def vars_of(interval: oracle.Interval) -> dict[str, Any]:
+    return {name: getattr(interval, name) for name in interval.__dataclass_fields__}
+
+
+def compare_intervals(
+    found: dict[tuple[str, int], oracle.Interval], stores: list[dict[str, Any]], known_on: Any, scope: Any, unasked: tuple[str, ...], seen: Counter[str]
+) -> None:
+    for store in stores:
+        expected = oracle.answers(store, known_on, scope)
+        indexes = {index for store_id, index in found if store_id == store["store_id"]}
+        assert indexes == set(expected), f"rows, known_on={known_on}, scope={scope}: {said(store)}"
+        for index, interval in expected.items():
+            got = without(found[store["store_id"], index], *unasked)
+            assert got == without(interval, *unasked), f"record {index}, known_on={known_on}, scope={scope}: {said(store)}"
+            seen[interval.status] += 1
+            seen[f"ended: {interval.end_reason}"] += 1
+            seen[f"partly: {interval.is_partly_ended}"] += 1
+            seen["known"] += known_on is not None
+
+
+def batches(examples: int) -> Any:
+    def decorate(compare: Any) -> Any:
+        return settings(max_examples=examples * TIMES)(given(batch=BATCHES)(compare))
+
+    return decorate
+
+
+def test_intervals_and_edges_as_the_rules_read_T1_T3_T4_T5_T6_T8_T9_T11(batch_file: Path) -> None:
+    """T1, T3-T6, T8, T9, T11: status, dates, who ended it and why, partly ended or not, and each edge's reason in its order."""
+    seen: Counter[str] = Counter()
+
+    @batches(18)
+    def compare(batch: list[Any]) -> None:
+        stores = [store_of(number, parts) for number, parts in enumerate(batch)]
+        starts = first_rows(stores)
+        connection = build_time(stores, batch_file, {"record_intervals", "record_intervals_at", "record_supersessions"})
+        compare_intervals(intervals(connection, "record_intervals", starts), stores, None, None, (), seen)
+
+        edges = connection.execute(
+            "select store_id, successor_index, predecessor_id, predecessor_index, ineffective_reason from record_supersessions"
+        ).fetchall()
+        got = Counter(
+            (store_id, index - starts[store_id], target, place and place - starts[store_id], reason) for store_id, index, target, place, reason in edges
+        )
+        expected = Counter(
+            (store["store_id"], edge.successor.index, edge.target, edge.predecessor and edge.predecessor.index, reason)
+            for store in stores
+            for edge, reason in oracle.reasons_of(store, oracle.rows_of(store))
+        )
+        for edge in (got - expected) + (expected - got):
+            store = stores[int(edge[0][1:])]
+            raise AssertionError(f"{edge} is only in the {'models' if edge in got else 'oracle'}: {said(store)}")
+        seen.update(f"edge: {reason}" for *_, reason in expected.elements())
+
+        for known_on in KNOWN_ON:
+            for scope in SCOPES:
+                if known_on or scope is not None:
+                    source = f"record_intervals_at(known_on => {literal(known_on)}, scope => {literal(scope)})"
+                    # A record that a question sees ended has ended for that question: partly is said of records without a question (T11).
+                    unasked = ("is_partly_ended", "partly_ended_scopes") if scope is not None else ()
+                    compare_intervals(intervals(connection, source, starts), stores, known_on, scope, unasked, seen)
+        seen["stores"] += len(stores)
+        connection.close()
+
+    compare()
+    print(dict(sorted(seen.items())))
+    assert seen["stores"] > 1000
+    for case in (
+        "in_force", "never_in_force", "validity_unknown", "withdrawal", "duplicate_record_id", "ended: expired", "ended: replaced", "ended: was_wrong",
+        "ended: ended", "partly: True", "edge: None", "edge: points_at_nothing", "edge: points_at_itself", "edge: points_at_withdrawal",
+        "edge: duplicate_record_id", "edge: unauthorized_supersession", "edge: successor_without_start", "edge: successor_withdrawn", "edge: supersession_cycle",
+    ):  # fmt: skip
+        assert seen[case] >= 20, f"{case} came up {seen[case]} times: {seen}"
+
+
+def test_records_as_of_every_date_T3_T6_T11(batch_file: Path) -> None:
+    """T3, T6, T11, G2: the records in force on each date, without and with known_on and scope."""
+    seen: Counter[str] = Counter()
+
+    @batches(8)
+    def compare(batch: list[Any]) -> None:
+        stores = [store_of(number, parts) for number, parts in enumerate(batch)]
+        starts = first_rows(stores)
+        connection = build_time(stores, batch_file, {"records_as_of"})
+        turn = seen["batches"]
+        questions = [(None, None), (KNOWN_ON[1 + turn % 3], None), (None, SCOPES[1 + turn % 3]), (KNOWN_ON[1 + turn % 3], SCOPES[1 + (turn // 3) % 3])]
+        for known_on, scope in questions:
+            arguments = "" if (known_on, scope) == (None, None) else f", known_on => {literal(known_on)}, scope => {literal(scope)}"
+            expected = [oracle.answers(store, known_on, scope) for store in stores]
+            for on_date in READ_ON:
+                rows = connection.execute(f"select store_id, record_index from records_as_of(date '{on_date}'{arguments})").fetchall()
+                got = Counter((store_id, index - starts[store_id]) for store_id, index in rows)
+                for store, answers in zip(stores, expected, strict=True):
+                    wanted = {
+                        index
+                        for index, interval in answers.items()
+                        if interval.in_force_from and interval.in_force_from <= on_date and (interval.in_force_to is None or on_date <= interval.in_force_to)
+                    }
+                    listed = {index: count for (store_id, index), count in got.items() if store_id == store["store_id"]}
+                    assert listed == dict.fromkeys(wanted, 1), f"on {on_date}, known_on={known_on}, scope={scope}: {said(store)}"
+                    seen["in force"] += len(wanted)
+        seen["batches"] += 1
+        connection.close()
+
+    compare()
+    assert seen["in force"] > 1000
+
+
+def test_concept_segments_hold_what_is_in_force_G2_T3_T11(batch_file: Path) -> None:
+    """G2, T3, T11: the segment that covers a date holds the records in force for the question; without a scope, those that apply everywhere."""
+    seen: Counter[str] = Counter()
+
+    @batches(10)
+    def compare(batch: list[Any]) -> None:
+        stores = [store_of(number, parts) for number, parts in enumerate(batch)]
+        starts = first_rows(stores)
+        connection = build_time(stores, batch_file, {"concept_segments", "int_concept_scopes"})
+        named = set(connection.execute("select store_id, concept_id, question_class_id from int_concept_scopes").fetchall())
+        segments: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+        columns = "s.store_id, s.concept_id, s.question_class_id, s.starts_on, s.ends_on, r.record_index"
+        # The segments name records by their id, which one in force shares with no other; one without an id is told by its value.
+        rows = connection.execute(
+            f"select {columns} from concept_segments as s left join records as r on s.store_id = r.store_id and s.record_id is not distinct from r.record_id and s.value = r.value and s.valid_from = r.valid_from and s.concept_id = r.concept_id"
+        ).fetchall()
+        for store_id, concept, class_, *rest in rows:
+            segments.setdefault((store_id, concept, class_), []).append(tuple(rest))
+        for store in stores:
+            store_id = store["store_id"]
+            held = {row.index: row.concept for row in oracle.rows_of(store)}
+            for concept in CONCEPTS:
+                for class_ in (None, *CLASSES):
+                    # A class that the concept does not name is answered as no class.
+                    looked_up = class_ if (store_id, concept, class_) in named else None
+                    expected = {
+                        index: interval for index, interval in oracle.answers(store, None, [class_] if class_ else []).items() if held[index] == concept
+                    }
+                    for on_date in READ_ON:
+                        wanted = {
+                            index
+                            for index, interval in expected.items()
+                            if interval.in_force_from
+                            and interval.in_force_from <= on_date
+                            and (interval.in_force_to is None or on_date <= interval.in_force_to)
+                        }
+                        covering = [
+                            row for row in segments.get((store_id, concept, looked_up), []) if row[0] <= on_date and (row[1] is None or on_date <= row[1])
+                        ]
+                        got = Counter(row[2] - starts[store_id] for row in covering if row[2] is not None)
+                        assert got == Counter(wanted), f"{concept} for {class_} on {on_date}: {said(store)}"
+                        assert len({row[:2] for row in covering}) <= 1, f"{concept} for {class_} on {on_date}: two segments cover it: {said(store)}"
+                        seen["in force"] += len(wanted)
+                        seen["several"] += len(wanted) > 1
+        connection.close()
+
+    compare()
+    assert seen["in force"] > 1000
+    assert seen["several"] > 100
