@@ -22,15 +22,30 @@ where {{ condition }}
 {%- endmacro %}
 
 {#- The offenders of a rule about supersessions: the successors. -#}
-{% macro edges_where(rule_id, condition) -%}
-select
-    store_id,
-    successor_index as record_index,
-    coalesce(successor_id, '#' || (successor_index - 1)) as record_id,
-    predecessor_concept_id as concept_id,
-    'supersedes' as field,
-    '{{ rule_id }}' as rule_id,
-    'supersedes ' || predecessor_id || coalesce(': ' || ineffective_reason, '') as detail
-from {{ governed_memory.relation('record_supersessions') }}
-where {{ condition }}
+{% macro edges_where(rule_id, condition, source='int_ineffective_supersessions') -%}
+with
+
+supersessions as (
+    select *
+    from {{ governed_memory.relation(source) }}
+    where {{ condition }}
+),
+
+record_rows as (select * from {{ governed_memory.relation('record_rows') }}),
+
+violations as (
+    select
+        record_rows.store_id,
+        record_rows.record_index,
+        {{ governed_memory.offender_of('record_rows') }} as record_id,
+        record_rows.concept_id,
+        'supersedes' as field,
+        '{{ rule_id }}' as rule_id,
+        'supersedes ' || supersessions.predecessor_id as detail
+    from record_rows
+    inner join supersessions
+        on record_rows.store_id = supersessions.store_id and record_rows.record_index = supersessions.successor_index
+)
+
+select * from violations
 {%- endmacro %}

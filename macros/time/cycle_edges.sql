@@ -2,8 +2,8 @@
     predecessor_index, is_undecided). `edges` names a clause with store_id, successor_index, predecessor_index and the two valid_from.
 
     Records are ordered by valid_from, then arrival. Every cycle has at least one edge that runs with that order and one that runs
-    against it, so it is enough to walk from whichever kind is rarer in the store, and never past the start: a million edges that all
-    run one way cost one count. A walk is given up after `max_steps`; its first edge is then undecided. -#}
+    against it, so it is enough to walk from whichever kind is rarer in the store (int_edge_directions), and never past the start: a
+    million edges that all run one way cost one count. A walk is given up after `max_steps`; its first edge is then undecided. -#}
 {% macro cycle_edges(edges, max_steps=1000) -%}
 positioned as (
     select
@@ -15,14 +15,6 @@ positioned as (
     from {{ edges }}
 ),
 
-directions as (
-    select
-        store_id,
-        case when count(*) filter (where upper_position < lower_position) * 2 <= count(*) then 1 else -1 end as direction
-    from positioned
-    group by all
-),
-
 directed as (
     select
         positioned.store_id,
@@ -31,7 +23,8 @@ directed as (
         positioned.upper_position * directions.direction as upper_position,
         positioned.lower_position * directions.direction as lower_position
     from positioned
-    inner join directions on positioned.store_id = directions.store_id
+    inner join {{ governed_memory.relation('int_edge_directions') }} as directions
+        on positioned.store_id = directions.store_id
 ),
 
 walks as (

@@ -1,7 +1,6 @@
 {#- One row per record with the period in which it is in force (T3, T4, T9, T11). With known_on: as known by then (T6). With scope, a list of
-    question classes: only what applies to them, ended only by successors that do (G2). Without content the columns that say what a record
-    says are left out. -#}
-{% macro intervals(known_on=none, scope=none, with_content=true) -%}
+    question classes: only what applies to them, ended only by successors that do (G2). -#}
+{% macro intervals(known_on=none, scope=none) -%}
 with
 
 records as (
@@ -14,20 +13,20 @@ records as (
 
 clashing as ({{ governed_memory.clashing_rows(known_on) }}),
 
-supersessions as (
-    {% if known_on %} {{ governed_memory.supersession_reasons(known_on) }}
-    {% else %} select * from {{ governed_memory.relation('record_supersessions') }} {% endif %}
+ineffective as (
+    {% if known_on %} {{ governed_memory.ineffective_supersessions(known_on) }}
+    {% else %} select * from {{ governed_memory.relation('int_ineffective_supersessions') }} {% endif %}
 ),
 
-successions as (
-    select
-        supersessions.*,
-        {{ governed_memory.is_narrower('supersessions.successor', 'records') }} as is_narrower
-    from supersessions
-    inner join records
-        on supersessions.store_id = records.store_id and supersessions.predecessor_index = records.record_index
-    where supersessions.ineffective_reason is null
-    {% if scope %} and {{ governed_memory.is_in_scope('supersessions.successor_applies_to', 'supersessions.successor_does_not_apply_to', scope) }} {% endif %}
+effective as (
+    select edges.*
+    from {{ governed_memory.relation('int_supersession_edges') }} as edges
+    anti join ineffective
+        on edges.store_id = ineffective.store_id and edges.successor_index = ineffective.successor_index
+        and edges.predecessor_index = ineffective.predecessor_index
+    where edges.predecessor_index is not null
+    {% if known_on %} and {{ governed_memory.is_known('edges.successor_known_at', known_on) }} {% endif %}
+    {% if scope %} and {{ governed_memory.is_in_scope('edges.successor_applies_to', 'edges.successor_does_not_apply_to', scope) }} {% endif %}
 ),
 
 first_successors as (
@@ -35,21 +34,20 @@ first_successors as (
         store_id,
         predecessor_index,
         min(successor_valid_from) as superseded_from,
+        min(successor_valid_from) filter (where not is_narrower) as wholly_superseded_from,
         arg_min(successor_id, (successor_valid_from, successor_id)) as ended_by,
         arg_min(is_successor_withdrawal, (successor_valid_from, successor_id)) as is_ended_by_withdrawal,
-        bool_and(is_narrower) as is_partly_ended,
-        list_sort(list_distinct(flatten(list(successor_applies_to)))) as ended_scopes
-    from successions
+        list({'starts_on': successor_valid_from, 'scopes': coalesce(successor_applies_to, [])}) filter (where is_narrower) as narrower_successors
+    from effective
     group by all
 ),
 
-ineffective as (
+ineffective_by_record as (
     select
         store_id,
         successor_index,
-        list(predecessor_id || ': ' || ineffective_reason order by predecessor_id) as ineffective_supersessions
-    from supersessions
-    where ineffective_reason is not null
+        list(predecessor_id || ': ' || ineffective_reason order by predecessor_id, ineffective_reason) as ineffective_supersessions
+    from ineffective
     group by all
 ),
 
@@ -60,9 +58,9 @@ ends as (
         first_successors.superseded_from,
         first_successors.ended_by,
         first_successors.is_ended_by_withdrawal,
-        coalesce(first_successors.is_partly_ended, false) as is_partly_ended,
-        first_successors.ended_scopes,
-        ineffective.ineffective_supersessions,
+        first_successors.narrower_successors,
+        coalesce(first_successors.superseded_from < coalesce(first_successors.wholly_superseded_from, date '9999-12-31'), false) as is_partly_ended,
+        ineffective_by_record.ineffective_supersessions,
         coalesce(first_successors.superseded_from <= coalesce(records.valid_to, first_successors.superseded_from), false) as is_ended_early,
         {{ governed_memory.earlier_date('records.valid_to', 'first_successors.superseded_from - 1') }} as last_day
     from records
@@ -70,8 +68,8 @@ ends as (
         on records.store_id = clashing.store_id and records.record_index = clashing.record_index
     left join first_successors
         on records.store_id = first_successors.store_id and records.record_index = first_successors.predecessor_index
-    left join ineffective
-        on records.store_id = ineffective.store_id and records.record_index = ineffective.successor_index
+    left join ineffective_by_record
+        on records.store_id = ineffective_by_record.store_id and records.record_index = ineffective_by_record.successor_index
 ),
 
 periods as (
@@ -93,7 +91,7 @@ record_intervals as (
         record_id,
         record_index,
         concept_id,
-        {% if with_content %} value, {% endif %}
+        value,
         interval_status,
         case when interval_status = 'in_force' then valid_from end as in_force_from,
         case when interval_status = 'in_force' then last_day end as in_force_to,
@@ -108,9 +106,14 @@ record_intervals as (
             else 'ended'
         end as end_reason,
         is_ended_early and is_partly_ended as is_partly_ended,
-        case when is_ended_early and is_partly_ended then ended_scopes end as partly_ended_scopes,
-        {% if with_content %}
+        case
+            when is_ended_early and is_partly_ended then list_sort(list_distinct(flatten(list_transform(
+                list_filter(narrower_successors, lambda successor: successor.starts_on = superseded_from), lambda successor: successor.scopes
+            ))))
+        end as partly_ended_scopes,
+        ineffective_supersessions,
         source_id,
+        concept_owner,
         owner_role,
         applies_to,
         does_not_apply_to,
@@ -118,10 +121,7 @@ record_intervals as (
         is_restricted,
         supersedes,
         withdrawal,
-        recorded_at,
-        {% endif %}
-        concept_owner,
-        ineffective_supersessions
+        recorded_at
     from periods
 )
 
@@ -140,10 +140,10 @@ select * from record_intervals
 {#- Whether a successor governs less than its predecessor, so that the predecessor still holds for some questions (T11). -#}
 {% macro is_narrower(successor, predecessor) -%}
     (
-        coalesce(len({{ successor }}_applies_to), 0) > 0
-        and (coalesce(len({{ predecessor }}.applies_to), 0) = 0 or not list_has_all({{ successor }}_applies_to, {{ predecessor }}.applies_to))
-        or coalesce(len({{ successor }}_does_not_apply_to), 0) > 0
-        and not list_has_all(coalesce({{ predecessor }}.does_not_apply_to, []), {{ successor }}_does_not_apply_to)
+        coalesce(len({{ successor }}.applies_to), 0) > 0
+        and (coalesce(len({{ predecessor }}.applies_to), 0) = 0 or not list_has_all({{ successor }}.applies_to, {{ predecessor }}.applies_to))
+        or coalesce(len({{ successor }}.does_not_apply_to), 0) > 0
+        and not list_has_all(coalesce({{ predecessor }}.does_not_apply_to, []), {{ successor }}.does_not_apply_to)
     )
 {%- endmacro %}
 

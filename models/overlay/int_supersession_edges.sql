@@ -14,11 +14,24 @@ claims as (
         is_withdrawal,
         applies_to,
         does_not_apply_to,
-        written_by,
-        coalesce(recorded_at, valid_from) as written_on,
-        unnest(list_distinct(supersedes)) as predecessor_id
+        unnest(case when len(supersedes) > 1 then list_distinct(supersedes) else supersedes end) as predecessor_id
     from records
     where supersedes is not null
+),
+
+-- few successors have a scope: compared apart, so that no other edge carries lists through the join
+narrower as (
+    select
+        claims.store_id,
+        claims.record_index,
+        claims.predecessor_id,
+        predecessors.record_index as predecessor_index
+    from claims
+    inner join records as predecessors
+        on claims.store_id = predecessors.store_id and claims.predecessor_id = predecessors.record_id
+    where
+        (claims.applies_to is not null or claims.does_not_apply_to is not null)
+        and {{ governed_memory.is_narrower('claims', 'predecessors') }}
 ),
 
 edges as (
@@ -36,12 +49,13 @@ edges as (
         predecessors.is_withdrawal as is_predecessor_withdrawal,
         claims.applies_to as successor_applies_to,
         claims.does_not_apply_to as successor_does_not_apply_to,
-        claims.written_by as successor_written_by,
-        claims.written_on as successor_written_on,
-        predecessors.concept_id as predecessor_concept_id
+        narrower.predecessor_index is not null as is_narrower
     from claims
     left join records as predecessors
         on claims.store_id = predecessors.store_id and claims.predecessor_id = predecessors.record_id
+    left join narrower
+        on claims.store_id = narrower.store_id and claims.record_index = narrower.record_index
+        and claims.predecessor_id = narrower.predecessor_id and predecessors.record_index = narrower.predecessor_index
 )
 
 select * from edges

@@ -19,10 +19,10 @@ records as (
     select
         record_rows.* exclude (open_markers, has_repeated_key, malformed_field),  -- noqa: RF02
         coalesce(
-            len(record_rows.release_to) > 0
-            or not list_contains(record_rows.open_markers, record_rows.classification)
-            or not list_contains(record_rows.open_markers, record_rows.confidential)
-            or not list_contains(record_rows.open_markers, record_rows.restricted),
+            record_rows.release_to is not null
+            {% for marker in ['classification', 'confidential', 'restricted'] -%}
+            or record_rows.{{ marker }} is not null and not list_contains(record_rows.open_markers, record_rows.{{ marker }})
+            {% endfor %},
             false
         ) as is_restricted,
         record_rows.valid_from is not null

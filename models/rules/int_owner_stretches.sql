@@ -28,17 +28,19 @@ disputed as (
 
 claims as (
     select
-        periods.store_id,
-        periods.concept_id,
-        periods.concept_owner,
-        periods.record_index,
-        periods.record_id,
+        records.store_id,
+        records.concept_id,
+        records.concept_owner,
+        records.record_index,
+        records.record_id,
         periods.in_force_from as starts_on,
         coalesce(periods.in_force_to, date '9999-12-31') as ends_on
-    from periods
+    from records
     semi join disputed
-        on periods.store_id = disputed.store_id and periods.concept_id = disputed.concept_id
-    where periods.interval_status = 'in_force' and periods.concept_owner is not null
+        on records.store_id = disputed.store_id and records.concept_id = disputed.concept_id
+    inner join periods
+        on records.store_id = periods.store_id and records.record_index = periods.record_index
+    where periods.interval_status = 'in_force'
 ),
 
 extended as (

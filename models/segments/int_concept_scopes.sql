@@ -20,10 +20,14 @@ named as (
     where not is_withdrawal and (applies_to is not null or does_not_apply_to is not null)
     union all
     select
-        store_id,
-        predecessor_concept_id as concept_id,
-        unnest(list_concat(coalesce(successor_applies_to, []), coalesce(successor_does_not_apply_to, []))) as question_class_id
+        records.store_id,
+        records.concept_id,
+        unnest(
+            list_concat(coalesce(supersessions.successor_applies_to, []), coalesce(supersessions.successor_does_not_apply_to, []))
+        ) as question_class_id
     from supersessions
+    inner join records
+        on supersessions.store_id = records.store_id and supersessions.predecessor_index = records.record_index
 ),
 
 concept_scopes as (

@@ -1,2 +1,8 @@
-{#- record_intervals without what the records say: for rules, which need the dates of every record and no more. -#}
-{{ governed_memory.intervals(with_content=false) }}
+{#- The dates of record_intervals alone: for rules, which need those of every record and no more. -#}
+select
+    store_id,
+    record_index,
+    interval_status,
+    in_force_from,
+    in_force_to
+from {{ governed_memory.relation('record_intervals') }}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,48 @@ def supplied(names: Collection[str]) -> Iterator[None]:
     rest = {**whole, "models": [model for model in whole["models"] if model["name"] not in names]}
     with mock.patch.object(models, "compiled", lambda: rest):
         yield
+
+
+class Difference(AssertionError):
+    """What the models and the oracle say of one store is not the same."""
+
+    def __init__(self, store: dict[str, Any], what: str) -> None:
+        super().__init__(what)
+        self.store = store
+
+
+def reduced(store: dict[str, Any], differs: Callable[[dict[str, Any]], None]) -> str:
+    """What differs in the least store to be had by leaving out records, keys and register entries while something still differs."""
+
+    def trial(candidate: dict[str, Any]) -> Difference | None:
+        try:
+            differs(candidate)
+        except Difference as difference:
+            return difference
+        return None
+
+    difference = trial(store)
+    assert difference, "differs in a batch, but not alone"
+    smaller: Difference | None = difference
+    while smaller:
+        difference = smaller
+        smaller = next(filter(None, map(trial, _without_one(difference.store))), None)
+    return f"{difference}\nin {json.dumps(difference.store, indent=1, default=str, ensure_ascii=False)}"
+
+
+def _without_one(store: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for key in ("records", "lines", "ownerships"):
+        items = store.get(key, [])
+        for place in range(len(items)):
+            yield {**store, key: items[:place] + items[place + 1 :]}
+    for place, record in enumerate(store.get("records", [])):
+        for key in record:
+            kept = {other: value for other, value in record.items() if other != key}
+            yield {**store, "records": [*store["records"][:place], kept, *store["records"][place + 1 :]]}
+    if store.get("first_built"):
+        yield {**store, "first_built": {}}
+    if store.get("attests_writers"):
+        yield {**store, "attests_writers": False}
 
 
 def table(connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, str], rows: Sequence[dict[str, Any]]) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import oracle
 import pytest
 from conftest import TIMES
-from harness import build_time
+from harness import Difference, build_time, reduced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,10 +43,10 @@ def pick(options: Any, byte: int) -> Any:
     return options[byte % len(options)]
 
 
-def record_of(place: int, code: bytes, earlier: list[dict[str, Any]]) -> dict[str, Any]:
-    """The record that a string of bytes stands for; all zero is an open record that supersedes nothing."""
+def record_of(place: int, code: bytes, ids: str, earlier: list[dict[str, Any]]) -> dict[str, Any]:
+    """The record that a string of bytes stands for, in a store whose records mostly have `ids`; all zero is open and supersedes nothing."""
     id_, target, second, start, end, concept, applies, excludes, withdrawal, recorded, writer, odd = code
-    if odd > 244 and earlier:
+    if odd > 246 and earlier:
         return dict(earlier[-1])
     record: dict[str, Any] = {
         "record_id": IDS[place],
@@ -54,25 +56,25 @@ def record_of(place: int, code: bytes, earlier: list[dict[str, Any]]) -> dict[st
         "valid_to": None,
         "supersedes": None,
     }
-    if id_ > 200:
+    if id_ > 230:
         record["record_id"] = pick(("A", "B", "C", "A", "B", None), id_)
-    if target > 90:
-        record["supersedes"] = pick(IDS[:5], target) if target > 110 else pick((record["record_id"], "Z", "", [], ["Z", None], ""), target)
-    if second > 200 and target > 110:
-        record["supersedes"] = [record["supersedes"], pick(IDS[:5], second)]
-    if start > 235:
+    if target > 70:
+        record["supersedes"] = pick(ids, target) if target > 90 else pick((record["record_id"], "Z", "", [], ["Z", None], "  "), target)
+    if second > 190 and target > 90:
+        record["supersedes"] = [record["supersedes"], pick(ids, second)]
+    if start > 243:
         record["valid_from"] = pick((None, "2026-02-30", ""), start)
     if end > 120:
         record["valid_to"] = day(end % 6) if end > 150 else pick(("9999-12-31", "2026-1-5", "", None), end)
     if 115 < end <= 120:
         del record["valid_to"]
-    if concept > 150:
+    if concept > 170:
         record["concept"] = pick(("d", "d", None), concept)
     if applies > 170:
         record["applies_to"] = pick((["x"], ["y"], ["x", "y"], "x", [], ["x", "x"]), applies)
     if excludes > 190:
         record["does_not_apply_to"] = pick((["x"], ["y"], ["y", "x"], "y", []), excludes)
-    if withdrawal > 205:
+    if withdrawal > 195:
         record["withdrawal"] = pick(("typed in error", "no longer meant", "  "), withdrawal)
     if recorded > 60:
         record["recorded_at"] = pick(RECORDED, recorded)
@@ -101,9 +103,9 @@ def store_of(number: int, parts: tuple[bytes, list[bytes]]) -> dict[str, Any]:
     head, codes = parts
     records: list[dict[str, Any]] = []
     for place, code in enumerate(codes):
-        records.append(record_of(place, code, records))
+        records.append(record_of(place, code, IDS[: len(codes)], records))
     store_id = f"s{number}"
-    store = {"store_id": store_id, "records": records, "attests_writers": head[0] > 150, "ownerships": ownerships_of(head[2:], store_id), "first_built": {}}
+    store = {"store_id": store_id, "records": records, "attests_writers": head[0] > 170, "ownerships": ownerships_of(head[2:], store_id), "first_built": {}}
     if head[1] > 128:
         store["first_built"] = {letter: datetime.datetime(2026, 1, 2 + place % 3, place) for place, letter in enumerate(IDS) if (head[1] >> (place % 7)) & 1}
     return store
@@ -135,10 +137,6 @@ def literal(value: object) -> str:
     return f"'{value}'"
 
 
-def said(store: dict[str, Any]) -> str:
-    return f"{store}"
-
-
 INTERVAL = "interval_status, in_force_from, in_force_to, ended_by, end_reason, is_partly_ended, partly_ended_scopes, ineffective_supersessions"
 
 
@@ -152,76 +150,74 @@ def intervals(connection: Any, source: str, starts: dict[str, int]) -> dict[tupl
     return found
 
 
-def without(interval: oracle.Interval, *names: str) -> dict[str, Any]:
-    return {name: value for name, value in vars_of(interval).items() if name not in names}
+def vars_of(interval: oracle.Interval, unasked: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(interval, name) for name in interval.__dataclass_fields__ if name not in unasked}
 
 
-def vars_of(interval: oracle.Interval) -> dict[str, Any]:
-    return {name: getattr(interval, name) for name in interval.__dataclass_fields__}
+def differing(got: dict[str, Any], wanted: dict[str, Any]) -> str:
+    return ", ".join(f"{name} is {got[name]!r}, expected {wanted[name]!r}" for name in wanted if got[name] != wanted[name])
+
+
+def holds(interval: oracle.Interval, on_date: datetime.date) -> bool:
+    return interval.in_force_from is not None and interval.in_force_from <= on_date and (interval.in_force_to is None or on_date <= interval.in_force_to)
 
 
 def compare_intervals(
     found: dict[tuple[str, int], oracle.Interval], stores: list[dict[str, Any]], known_on: Any, scope: Any, unasked: tuple[str, ...], seen: Counter[str]
 ) -> None:
+    asked = f"known_on={known_on}, scope={scope}"
     for store in stores:
         expected = oracle.answers(store, known_on, scope)
         indexes = {index for store_id, index in found if store_id == store["store_id"]}
-        assert indexes == set(expected), f"rows, known_on={known_on}, scope={scope}: {said(store)}"
+        if indexes != set(expected):
+            raise Difference(store, f"{asked}: rows {indexes}, expected {set(expected)}")
         for index, interval in expected.items():
-            got = without(found[store["store_id"], index], *unasked)
-            assert got == without(interval, *unasked), f"record {index}, known_on={known_on}, scope={scope}: {said(store)}"
+            got, wanted = vars_of(found[store["store_id"], index], unasked), vars_of(interval, unasked)
+            if got != wanted:
+                raise Difference(store, f"{asked}: record {index}: {differing(got, wanted)}")
             seen[interval.status] += 1
             seen[f"ended: {interval.end_reason}"] += 1
             seen[f"partly: {interval.is_partly_ended}"] += 1
             seen["known"] += known_on is not None
 
 
-def batches(examples: int) -> Any:
-    def decorate(compare: Any) -> Any:
-        return settings(max_examples=examples * TIMES)(given(batch=BATCHES)(compare))
+def for_batches(examples: int, compare: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Compare generated batches of stores; where a store differs, fail with the least that still does."""
 
-    return decorate
+    @settings(settings.get_profile("stores"), max_examples=examples * TIMES)
+    @given(batch=BATCHES)
+    def run(batch: list[Any]) -> None:
+        compare([store_of(number, parts) for number, parts in enumerate(batch)])
+
+    message = None
+    try:
+        run()
+    except Difference as difference:
+        message = reduced(difference.store, lambda store: compare([store]))
+    if message:
+        pytest.fail(message, pytrace=False)
 
 
 def test_intervals_and_edges_as_the_rules_read_T1_T3_T4_T5_T6_T8_T9_T11(batch_file: Path) -> None:
     """T1, T3-T6, T8, T9, T11: status, dates, who ended it and why, partly ended or not, and each edge's reason in its order."""
     seen: Counter[str] = Counter()
 
-    @batches(18)
-    def compare(batch: list[Any]) -> None:
-        stores = [store_of(number, parts) for number, parts in enumerate(batch)]
+    def compare(stores: list[dict[str, Any]]) -> None:
         starts = first_rows(stores)
         connection = build_time(stores, batch_file, {"record_intervals", "record_intervals_at", "record_supersessions"})
         compare_intervals(intervals(connection, "record_intervals", starts), stores, None, None, (), seen)
-
-        edges = connection.execute(
-            "select store_id, successor_index, predecessor_id, predecessor_index, ineffective_reason from record_supersessions"
-        ).fetchall()
-        got = Counter(
-            (store_id, index - starts[store_id], target, place and place - starts[store_id], reason) for store_id, index, target, place, reason in edges
-        )
-        expected = Counter(
-            (store["store_id"], edge.successor.index, edge.target, edge.predecessor and edge.predecessor.index, reason)
-            for store in stores
-            for edge, reason in oracle.reasons_of(store, oracle.rows_of(store))
-        )
-        for edge in (got - expected) + (expected - got):
-            store = stores[int(edge[0][1:])]
-            raise AssertionError(f"{edge} is only in the {'models' if edge in got else 'oracle'}: {said(store)}")
-        seen.update(f"edge: {reason}" for *_, reason in expected.elements())
-
+        compare_edges(connection, stores, starts, seen)
         for known_on in KNOWN_ON:
             for scope in SCOPES:
                 if known_on or scope is not None:
                     source = f"record_intervals_at(known_on => {literal(known_on)}, scope => {literal(scope)})"
-                    # A record that a question sees ended has ended for that question: partly is said of records without a question (T11).
+                    # Partly ended is said of a record's interval without a question; for a question it has ended or not (T11).
                     unasked = ("is_partly_ended", "partly_ended_scopes") if scope is not None else ()
                     compare_intervals(intervals(connection, source, starts), stores, known_on, scope, unasked, seen)
         seen["stores"] += len(stores)
         connection.close()
 
-    compare()
-    print(dict(sorted(seen.items())))
+    for_batches(25, compare)
     assert seen["stores"] > 1000
     for case in (
         "in_force", "never_in_force", "validity_unknown", "withdrawal", "duplicate_record_id", "ended: expired", "ended: replaced", "ended: was_wrong",
@@ -231,13 +227,24 @@ def test_intervals_and_edges_as_the_rules_read_T1_T3_T4_T5_T6_T8_T9_T11(batch_fi
         assert seen[case] >= 20, f"{case} came up {seen[case]} times: {seen}"
 
 
-def test_records_as_of_every_date_T3_T6_T11(batch_file: Path) -> None:
+def compare_edges(connection: Any, stores: list[dict[str, Any]], starts: dict[str, int], seen: Counter[str]) -> None:
+    edges = connection.execute("select store_id, successor_index, predecessor_id, predecessor_index, ineffective_reason from record_supersessions").fetchall()
+    for store in stores:
+        start = starts[store["store_id"]]
+        got = Counter((index - start, target, place and place - start, reason) for store_id, index, target, place, reason in edges if store_id == store["store_id"])
+        expected = Counter(
+            (edge.successor.index, edge.target, edge.predecessor and edge.predecessor.index, reason) for edge, reason in oracle.reasons_of(store, oracle.rows_of(store))
+        )
+        if got != expected:
+            raise Difference(store, f"edges (successor, target, predecessor, reason): {sorted(got - expected, key=str)}, expected {sorted(expected - got, key=str)}")
+        seen.update(f"edge: {reason}" for *_, reason in expected.elements())
+
+
+def test_records_as_of_every_date_T3_T6_T11_G2(batch_file: Path) -> None:
     """T3, T6, T11, G2: the records in force on each date, without and with known_on and scope."""
     seen: Counter[str] = Counter()
 
-    @batches(8)
-    def compare(batch: list[Any]) -> None:
-        stores = [store_of(number, parts) for number, parts in enumerate(batch)]
+    def compare(stores: list[dict[str, Any]]) -> None:
         starts = first_rows(stores)
         connection = build_time(stores, batch_file, {"records_as_of"})
         turn = seen["batches"]
@@ -247,20 +254,16 @@ def test_records_as_of_every_date_T3_T6_T11(batch_file: Path) -> None:
             expected = [oracle.answers(store, known_on, scope) for store in stores]
             for on_date in READ_ON:
                 rows = connection.execute(f"select store_id, record_index from records_as_of(date '{on_date}'{arguments})").fetchall()
-                got = Counter((store_id, index - starts[store_id]) for store_id, index in rows)
                 for store, answers in zip(stores, expected, strict=True):
-                    wanted = {
-                        index
-                        for index, interval in answers.items()
-                        if interval.in_force_from and interval.in_force_from <= on_date and (interval.in_force_to is None or on_date <= interval.in_force_to)
-                    }
-                    listed = {index: count for (store_id, index), count in got.items() if store_id == store["store_id"]}
-                    assert listed == dict.fromkeys(wanted, 1), f"on {on_date}, known_on={known_on}, scope={scope}: {said(store)}"
+                    wanted = Counter(index for index, interval in answers.items() if holds(interval, on_date))
+                    got = Counter(index - starts[store_id] for store_id, index in rows if store_id == store["store_id"])
+                    if got != wanted:
+                        raise Difference(store, f"on {on_date}, known_on={known_on}, scope={scope}: records {sorted(got.elements())}, expected {sorted(wanted)}")
                     seen["in force"] += len(wanted)
         seen["batches"] += 1
         connection.close()
 
-    compare()
+    for_batches(8, compare)
     assert seen["in force"] > 1000
 
 
@@ -268,48 +271,39 @@ def test_concept_segments_hold_what_is_in_force_G2_T3_T11(batch_file: Path) -> N
     """G2, T3, T11: the segment that covers a date holds the records in force for the question; without a scope, those that apply everywhere."""
     seen: Counter[str] = Counter()
 
-    @batches(10)
-    def compare(batch: list[Any]) -> None:
-        stores = [store_of(number, parts) for number, parts in enumerate(batch)]
-        starts = first_rows(stores)
+    def compare(stores: list[dict[str, Any]]) -> None:
         connection = build_time(stores, batch_file, {"concept_segments", "int_concept_scopes"})
         named = set(connection.execute("select store_id, concept_id, question_class_id from int_concept_scopes").fetchall())
-        segments: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-        columns = "s.store_id, s.concept_id, s.question_class_id, s.starts_on, s.ends_on, r.record_index"
-        # The segments name records by their id, which one in force shares with no other; one without an id is told by its value.
-        rows = connection.execute(
-            f"select {columns} from concept_segments as s left join records as r on s.store_id = r.store_id and s.record_id is not distinct from r.record_id and s.value = r.value and s.valid_from = r.valid_from and s.concept_id = r.concept_id"
-        ).fetchall()
-        for store_id, concept, class_, *rest in rows:
-            segments.setdefault((store_id, concept, class_), []).append(tuple(rest))
+        segments = segments_of(connection)
         for store in stores:
             store_id = store["store_id"]
-            held = {row.index: row.concept for row in oracle.rows_of(store)}
-            for concept in CONCEPTS:
-                for class_ in (None, *CLASSES):
-                    # A class that the concept does not name is answered as no class.
-                    looked_up = class_ if (store_id, concept, class_) in named else None
-                    expected = {
-                        index: interval for index, interval in oracle.answers(store, None, [class_] if class_ else []).items() if held[index] == concept
-                    }
-                    for on_date in READ_ON:
-                        wanted = {
-                            index
-                            for index, interval in expected.items()
-                            if interval.in_force_from
-                            and interval.in_force_from <= on_date
-                            and (interval.in_force_to is None or on_date <= interval.in_force_to)
-                        }
-                        covering = [
-                            row for row in segments.get((store_id, concept, looked_up), []) if row[0] <= on_date and (row[1] is None or on_date <= row[1])
-                        ]
-                        got = Counter(row[2] - starts[store_id] for row in covering if row[2] is not None)
-                        assert got == Counter(wanted), f"{concept} for {class_} on {on_date}: {said(store)}"
-                        assert len({row[:2] for row in covering}) <= 1, f"{concept} for {class_} on {on_date}: two segments cover it: {said(store)}"
-                        seen["in force"] += len(wanted)
-                        seen["several"] += len(wanted) > 1
+            # What a segment shows of a record; every record that is no copy has a value of its own.
+            shown = {row.index: (row.record_id, store["records"][row.index - 1].get("value")) for row in oracle.rows_of(store)}
+            concepts = {row.index: row.concept for row in oracle.rows_of(store)}
+            # A class that the concept does not name is answered as no class.
+            for concept, class_ in product(CONCEPTS, (None, *CLASSES)):
+                rows = segments.get((store_id, concept, class_ if (store_id, concept, class_) in named else None), [])
+                answers = {index: interval for index, interval in oracle.answers(store, None, [class_] if class_ else []).items() if concepts[index] == concept}
+                for on_date in READ_ON:
+                    wanted = Counter(shown[index] for index, interval in answers.items() if holds(interval, on_date))
+                    covering = [row for row in rows if row[0] <= on_date and (row[1] is None or on_date <= row[1])]
+                    got = Counter((record_id, value) for _, _, record_id, value in covering)
+                    empty = Counter([(None, None)]) if covering and not wanted else Counter()
+                    if got != (wanted or empty) or len({(starts_on, ends_on) for starts_on, ends_on, *_ in covering}) > 1:
+                        raise Difference(store, f"{concept} for {class_} on {on_date}: segments {covering}, expected records {sorted(wanted, key=str)}")
+                    seen["in force"] += len(wanted)
+                    seen["several"] += len(wanted) > 1
         connection.close()
 
-    compare()
+    for_batches(15, compare)
     assert seen["in force"] > 1000
     assert seen["several"] > 100
+
+
+def segments_of(connection: Any) -> dict[tuple[str, str, str | None], list[tuple[Any, ...]]]:
+    """{(store, concept, class): [(starts_on, ends_on, id, value), a record in force, or None for both]}."""
+    rows = connection.execute("select store_id, concept_id, question_class_id, starts_on, ends_on, record_id, value from concept_segments").fetchall()
+    found: dict[tuple[str, str, str | None], list[tuple[Any, ...]]] = {}
+    for store_id, concept, class_, *rest in rows:
+        found.setdefault((store_id, concept, class_), []).append(tuple(rest))
+    return found

@@ -12,8 +12,18 @@ from governed_memory.warehouse import StoreFile
 
 PRESENCE_OFFENDERS = "int_presence_offenders"
 VALUE_OFFENDERS = "int_value_offenders"
-# What presence says nothing about: a presence-only check leaves these columns of record_rows unread.
-VALUES_ONLY = ("value_hash", "valid_from", "valid_to", "valid_from_problem", "valid_to_problem", "malformed_field", "open_markers")
+# Columns of record_rows that a check does not read, and those that one of presence alone does not read.
+UNREAD = {"value": "null::varchar"}
+UNREAD_BY_PRESENCE = {
+    "concept_id": "null::varchar",
+    "value_hash": "null::ubigint",
+    "valid_from": "null::date",
+    "valid_to": "null::date",
+    "valid_from_problem": "null::varchar",
+    "valid_to_problem": "null::varchar",
+    "recorded_at": "null::timestamp",
+    "malformed_field": "null::varchar",
+}
 
 
 def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, shown: int | None = None) -> dict[str, Any]:
@@ -33,12 +43,13 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
         InputError: the file cannot be read.
     """
     connection = warehouse.open_memory()
-    notices = warehouse.attach(connection, store, with_values=not presence_only)
-    empty = {"record_ledger"} | ({VALUE_OFFENDERS} if presence_only else set())
-    targets = {"published_findings", "store_levels", "findings"}
-    unread = ("value", *VALUES_ONLY) if presence_only else ("value",)
+    attached = warehouse.attach(connection, store)
     warehouse.build(
-        connection, targets, empty=empty, unread=unread, kinds={"findings": "view", "records": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"}
+        connection,
+        {"published_findings", "store_levels", "findings"},
+        empty={"record_ledger", VALUE_OFFENDERS} if presence_only else {"record_ledger"},
+        constants=attached.constants | UNREAD | (UNREAD_BY_PRESENCE if presence_only else {}),
+        kinds={"findings": "view", "records": "view", "record_supersessions": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"},
     )
     [level] = warehouse.rows(connection, "select * from store_levels")
     findings = [
@@ -61,7 +72,7 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
         "findings": findings,
         "value_findings": value_findings,
         "owners": warehouse.rows(connection, OWNERS) if shown is None else [],
-        "notices": notices,
+        "notices": attached.notices,
     }
 
 

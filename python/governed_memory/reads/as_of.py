@@ -45,9 +45,9 @@ def open_store(store: StoreFile | str | None, database: str | None = None) -> tu
     """
     if isinstance(store, StoreFile):
         connection = warehouse.open_memory()
-        notices = warehouse.attach(connection, store)
-        warehouse.build(connection, {"records_as_of", "stores"}, empty={"record_ledger"}, kinds={"records": "table"})
-        return connection, notices
+        attached = warehouse.attach(connection, store)
+        warehouse.build(connection, {"records_as_of", "stores"}, empty={"record_ledger"}, constants=attached.constants)
+        return connection, attached.notices
     connection = warehouse.open_built(database)
     if store is not None:
         names = [row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by 1")]

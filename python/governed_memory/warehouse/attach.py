@@ -6,6 +6,8 @@ The counterpart, for a file, of what models/staging does for the stores of a dbt
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import duckdb
@@ -19,18 +21,36 @@ STORE_ID = "store"
 # is tried only where a record needs it.
 RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
 
+TABLES = """
+    select table_name from duckdb_tables() where database_name = 'attached'
+    union all
+    select view_name from duckdb_views() where database_name = 'attached' and not internal
+    order by 1"""
 
-def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: datetime.date | None = None, with_values: bool = True) -> list[str]:
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What attaching found out.
+
+    Attributes:
+        notices: for the user, one line each.
+        constants: {column of record_rows: SQL} for columns that are the same in every row of this store.
+    """
+
+    notices: list[str]
+    constants: dict[str, str]
+
+
+def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: datetime.date | None = None) -> Attached:
     """Make stg_stores, stg_build and stg_store_rows for one store file.
 
     Args:
         connection: an in-memory database.
         store: the file and how it reads.
         on_date: the date that checks use; today if not given.
-        with_values: False leaves the records' values unread, which checking presence does not need.
 
     Returns:
-        Notices for the user, one line each.
+        Notices, and what is known of every row without reading it again.
 
     Raises:
         InputError: the file cannot be read as records, or a mapped column is not in it.
@@ -46,8 +66,8 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
     kind = store.format()
     try:
         if kind in (JSON_LINES, JSON_ARRAY):
-            return _attach_json(connection, store, kind, with_values)
-        return _attach_columns(connection, store, kind, with_values)
+            return _attach_json(connection, store, kind)
+        return _attach_columns(connection, store, kind)
     except duckdb.Error as error:
         raise explain_unreadable(store, kind, error) from error
 
@@ -72,15 +92,15 @@ def _json_options(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind:
     raise AssertionError("unreachable: the last limit returns or raises")
 
 
-def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, with_values: bool) -> list[str]:
-    keys = sorted({key for role, key in store.columns.items() if with_values or role != "value"})
+def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
     options, shapes = _json_options(connection, store, kind)
     objects = f"read_json_objects({_text(store.file)}, {options})"
     seen = {key for shape in shapes for key in shape}
+    keys = sorted(seen.intersection(store.columns.values()))
     valid_to = store.columns["valid_to"]
     uniform = all(valid_to in shape and len(shape) == len(set(shape)) for shape in shapes)
     folded = [key.casefold() for key in keys]
-    if uniform and len(set(folded)) == len(folded):
+    if keys and uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{_text(key)}: 'JSON'" for key in keys)
         reader = f"read_json({_text(store.file)}, {options}, columns = {{{types}}})"
         picked = {key: _name(key) for key in keys}
@@ -89,10 +109,12 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
         paths = ", ".join(_text(_path(key)) for key in keys)
         reader = f"(select json, json_extract(json, [{paths}]) as fields from {objects})"
         picked = {key: f"fields[{place}]" for place, key in enumerate(keys, start=1)}
-        flags = f"json_exists(json, {_text(_path(valid_to))}) as is_valid_to_stated, len(json_keys(json)) <> len(list_distinct(json_keys(json))) as has_repeated_key"
+        repeats = "len(json_keys(json)) <> len(list_distinct(json_keys(json)))"
+        flags = f"json_exists(json, {_text(_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
     roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
     _stage(connection, flags, "false", roles, reader)
-    return [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
+    notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
+    return Attached(notices, _constants(role for role, key in store.columns.items() if key not in seen) | ({"has_repeated_key": "false"} if uniform else {}))
 
 
 def _stage(connection: duckdb.DuckDBPyConnection, flags: str, is_from_columns: str, roles: str, reader: str) -> None:
@@ -113,7 +135,7 @@ def _key_shapes(connection: duckdb.DuckDBPyConnection, store: StoreFile, options
     return [shape or [] for (shape,) in shapes]
 
 
-def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, with_values: bool) -> list[str]:
+def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
     reader = _column_reader(connection, store, kind)
     found = {name: type_ for name, type_, *_ in connection.execute(f"describe select * from {reader}").fetchall()}
     for role, column in store.mapping.items():
@@ -123,13 +145,23 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
             raise InputError(f"{store.path}: has no column {column!r}, which --map gives for {role}; {hint}")
     roles = ", ".join(
         f"{_column_as_json(role, store.columns[role], found[store.columns[role]])} as {role}"
-        if store.columns.get(role) in found and (with_values or role != "value")
+        if store.columns.get(role) in found
         else f"null::json as {role}"
         for role in ROLES
     )
     stated = str(store.columns["valid_to"] in found).lower()
     _stage(connection, f"{stated} as is_valid_to_stated, false as has_repeated_key", "true", roles, reader)
-    return []
+    return Attached([], _constants(role for role, column in store.columns.items() if column not in found) | {"has_repeated_key": "false"})
+
+
+def _constants(absent: Iterable[str]) -> dict[str, str]:
+    """The columns of record_rows that need no reading: the store's name, and the roles it does not hold."""
+    held_elsewhere = {"concept": "concept_id", "source": "source_id"}
+    kinds = {role: "varchar[]" for role in LIST_ROLES} | {"recorded_at": "timestamp"}
+    # Presence and dates are worked out from these three in columns of their own.
+    plain = [role for role in absent if role not in ("record_id", "valid_from", "valid_to")]
+    nulls = {held_elsewhere.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
+    return {"store_id": _text(STORE_ID), "open_markers": "[]::varchar[]", **nulls}
 
 
 def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
@@ -139,12 +171,7 @@ def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind
         return f"read_parquet({_text(store.file)})"
     assert kind == DUCKDB
     connection.execute(f"attach {_text(store.file)} as attached (read_only)")
-    tables = [
-        row[0]
-        for row in connection.execute(
-            "select table_name from duckdb_tables() where database_name = 'attached' union all select view_name from duckdb_views() where database_name = 'attached' and not internal order by 1"
-        ).fetchall()
-    ]
+    tables = [row[0] for row in connection.execute(TABLES).fetchall()]
     if store.table is None and len(tables) != 1:
         raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
     table = store.table or tables[0]

@@ -29,7 +29,7 @@ def build(
     *,
     empty: Collection[str] = (),
     kinds: dict[str, str] | None = None,
-    unread: Collection[str] = (),
+    constants: dict[str, str] | None = None,
 ) -> None:
     """Create the named models and all they read, over the staging relations that `attach` has made.
 
@@ -38,7 +38,7 @@ def build(
         targets: models that will be queried.
         empty: models to create without a row, and without what they alone read.
         kinds: {model: 'view' or 'table'} where it should differ from the kind dbt gives it.
-        unread: columns of record_rows that no target reads; they are null, and cost nothing.
+        constants: {column of record_rows: SQL} for columns that need not be kept row by row.
     """
     kinds = kinds or {}
     by_name = {model["name"]: model for model in compiled()["models"]}
@@ -50,21 +50,23 @@ def build(
         if name not in wanted:
             continue
         if name in empty:
-            connection.execute(f'create table main."{name}" ({EMPTY_SHAPES[name]})')
+            # a view, not a table: the planner sees that there is nothing and drops every join with it
+            connection.execute(f'create view main."{name}" as select {EMPTY_SHAPES[name]} where false')
         elif model["kind"] == "table_function":
             connection.execute(f'create macro main."{name}"({", ".join(model["parameters"])}) as table {model["sql"]}')
         else:
             kind = kinds.get(name, "view" if model["kind"] == "view" else "table")
-            _create_model(connection, name, kind, model["sql"], unread)
+            _create_model(connection, name, kind, model["sql"], constants or {})
 
 
-def _create_model(connection: duckdb.DuckDBPyConnection, name: str, kind: str, sql: str, unread: Collection[str]) -> None:
+def _create_model(connection: duckdb.DuckDBPyConnection, name: str, kind: str, sql: str, constants: dict[str, str]) -> None:
     if name != NUMBERED:
         connection.execute(f'create {kind} main."{name}" as {sql}')
         return
-    blanks = ", ".join(f"null as {column}" for column in unread)
-    connection.execute(f'create table main."{name}__read" as select *{f" replace ({blanks})" if blanks else ""} from ({sql})')
-    connection.execute(f'create view main."{name}" as select * replace (rowid + 1 as record_index) from main."{name}__read"')
+    left_out = ", ".join(["record_index", *constants])
+    supplied = "".join(f", {value} as {column}" for column, value in constants.items())
+    connection.execute(f'create table main."{name}__read" as select * exclude ({left_out}) from ({sql})')
+    connection.execute(f'create view main."{name}" as select rowid + 1 as record_index, *{supplied} from main."{name}__read"')
 
 
 # Where the rows of a store get their place in it. Counting rows while a file is read would read it in one thread; the table counts anyway.
@@ -72,8 +74,10 @@ NUMBERED = "record_rows"
 
 # Models that can be left out of a run, in the columns of their contract.
 EMPTY_SHAPES = {
-    "record_ledger": "store_id varchar, record_id varchar, fingerprint varchar, first_built_at timestamp, last_built_at timestamp",
-    "int_value_offenders": "store_id varchar, record_index bigint, record_id varchar, concept_id varchar, field varchar, rule_id varchar, detail varchar",
+    "record_ledger": "null::varchar as store_id, null::varchar as record_id, null::varchar as fingerprint, "
+    "null::timestamp as first_built_at, null::timestamp as last_built_at",
+    "int_value_offenders": "null::varchar as store_id, null::bigint as record_index, null::varchar as record_id, null::varchar as concept_id, "
+    "null::varchar as field, null::varchar as rule_id, null::varchar as detail",
 }
 
 
@@ -94,5 +98,5 @@ def _create_seed(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     table = compiled()["seeds"][name]
     columns = ", ".join(f'"{column}" {type_}' for column, type_ in table["columns"].items())
     connection.execute(f'create table main."{name}" ({columns})')
-    marks = ", ".join("?" for _ in table["columns"])
-    connection.executemany(f'insert into main."{name}" values ({marks})', [[cell or None for cell in row] for row in table["rows"]])
+    cells = ", ".join("(" + ", ".join("null" if not cell else "'" + cell.replace("'", "''") + "'" for cell in row) + ")" for row in table["rows"])
+    connection.execute(f'insert into main."{name}" values {cells}')

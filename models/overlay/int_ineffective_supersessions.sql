@@ -1,0 +1,2 @@
+{{ config(materialized='table') }}
+{{ governed_memory.ineffective_supersessions() }}
