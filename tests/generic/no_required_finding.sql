@@ -1,0 +1,25 @@
+{#- Attach to a rule model: its findings that fail the build, namely of a MUST up to the level its store declares, and not waived (L3).
+    They are read from `findings`, where levels, waivers and who must act are joined; the model gives the rule its name and its place in
+    the graph. Failing rows name records and rules and hold no record's value. -#}
+{% test no_required_finding(model) %}
+{{ config(severity='error') }}
+with
+
+findings as (select * from {{ governed_memory.relation('findings') }}),
+
+validation_errors as (
+    select
+        store_id,
+        record_id,
+        field,
+        rule_id,
+        level,
+        requirement,
+        party_id,
+        party_role
+    from findings
+    where rule_id = '{{ model.identifier }}' and severity = 'error'
+)
+
+select * from validation_errors
+{% endtest %}
