@@ -11,11 +11,20 @@
     {%- else -%}
         {%- set found = governed_memory.reader_columns(store_id, reader) -%}
         {%- if found.keys() | list == ['json'] -%}
-            {{ governed_memory.store_rows_from_json(store_id, reader, columns) }}
+            {{ governed_memory.store_rows_from_json(store_id, store, reader, columns) }}
         {%- else -%}
-            {{ governed_memory.store_rows_from_columns(store_id, reader, columns, found, store.get('columns', {})) }}
+            {{ governed_memory.store_rows_from_columns(store_id, store, reader, columns, found) }}
         {%- endif -%}
     {%- endif -%}
+{%- endmacro %}
+
+
+{#- How the rows of a store read, beside each row: the columns that stores has too, without a join that could change the rows' order. -#}
+{% macro store_reading(store) -%}
+        {{ store.get('valid_to_is') == 'exclusive' }} as is_valid_to_exclusive,
+        {{ store.get('null_end') != 'unknown' }} as is_null_end_open,
+        {{ dbt.string_literal(store.get('zone', 'UTC')) }} as zone,
+        [{% for marker in store.get('open_markers', []) %}{{ dbt.string_literal(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers
 {%- endmacro %}
 
 
@@ -43,7 +52,7 @@
 {%- endmacro %}
 
 
-{% macro store_rows_from_json(store_id, reader, columns) -%}
+{% macro store_rows_from_json(store_id, store, reader, columns) -%}
     {%- set paths = [] -%}
     {%- for column in columns.values() -%} {%- do paths.append(governed_memory.json_path(column)) -%} {%- endfor -%}
     select
@@ -52,6 +61,7 @@
         json_exists(json, {{ governed_memory.json_path(columns['valid_to']) }}) as is_valid_to_stated,
         len(json_keys(json)) <> len(list_distinct(json_keys(json))) as has_repeated_key,
         false as is_from_columns,
+        {{ governed_memory.store_reading(store) }},
         {% for role in governed_memory.roles() -%}
         {% if role in columns -%} fields[{{ loop.index }}] {%- else -%} null::json {%- endif %} as {{ role }},
         {% endfor %}
@@ -72,8 +82,8 @@
 {%- endmacro %}
 
 
-{% macro store_rows_from_columns(store_id, reader, columns, found, mapped) -%}
-    {%- for role, column in mapped.items() if column not in found -%}
+{% macro store_rows_from_columns(store_id, store, reader, columns, found) -%}
+    {%- for role, column in store.get('columns', {}).items() if column not in found -%}
         {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": it has no column '" ~ column ~ "' (mapped from " ~ role ~ "); its columns are " ~ found.keys() | join(', ')) }}
     {%- endfor -%}
     select
@@ -82,6 +92,7 @@
         {{ columns['valid_to'] in found }} as is_valid_to_stated,
         false as has_repeated_key,
         true as is_from_columns,
+        {{ governed_memory.store_reading(store) }},
         {% for role in governed_memory.roles() -%}
         {% if columns.get(role) in found -%}
         {{ governed_memory.column_as_json(role, adapter.quote(columns[role]), found[columns[role]]) }}

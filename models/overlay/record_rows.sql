@@ -1,10 +1,8 @@
 {{ config(materialized='table') }}
-{#- Ends stay as stated: nothing in this model derives one (T4). What a value means is never judged here. -#}
+{#- Ends stay as stated: nothing in this model derives one (T4). No join: rows keep the order in which they arrive. -#}
 with
 
 store_rows as (select * from {{ governed_memory.relation('stg_store_rows') }}),
-
-stores as (select * from {{ governed_memory.relation('stg_stores') }}),
 
 texts as (
     select
@@ -13,20 +11,19 @@ texts as (
         store_rows.is_valid_to_stated,
         store_rows.has_repeated_key,
         store_rows.is_from_columns,
-        stores.is_valid_to_exclusive,
-        stores.is_null_end_open,
-        stores.zone,
-        stores.open_markers,
+        store_rows.is_valid_to_exclusive,
+        store_rows.is_null_end_open,
+        store_rows.zone,
+        store_rows.open_markers,
         {% for role in governed_memory.roles() if role != 'value' -%}
         {{ governed_memory.role_value(role, 'store_rows') }} as {{ role }},
         {% endfor %}
         store_rows.value ->> '$' as value,
         hash(store_rows.value) as value_hash,
-        coalesce(store_rows.conflict_policy = 'false' or try_cast(store_rows.conflict_policy as double) = 0, false) as is_policy_denied,
+        coalesce(store_rows.conflict_policy = 'false' or regexp_full_match(store_rows.conflict_policy, '-?0+([.]0+)?([eE].*)?'), false) as is_policy_denied,
         coalesce(store_rows.valid_to in ('""', '[]', '{}') or {{ governed_memory.is_blank("store_rows.valid_to ->> '$'") }}, false) as is_end_blank,
         {{ governed_memory.malformed_field() }} as malformed_field
     from store_rows
-    inner join stores on store_rows.store_id = stores.store_id
 ),
 
 dates as (

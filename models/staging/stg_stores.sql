@@ -20,12 +20,9 @@ select
     {{ sql_text(store.get('form', 'relational')) }} as form,
     {{ target_level }} as target_level,
     {{ sql_text(store.policy) if store.get('policy') else 'null::varchar' }} as policy_id,
-    {{ store.get('valid_to_is') == 'exclusive' }} as is_valid_to_exclusive,
-    {{ store.get('null_end') != 'unknown' }} as is_null_end_open,
-    {{ sql_text(store.get('zone', 'UTC')) }} as zone,
     {{ store.get('attests_writers', false) }} as attests_writers,
     {{ sql_text(store.steward) if store.get('steward') else 'null::varchar' }} as steward_party,
     {{ sql_text(store.steward_role) if store.get('steward_role') else 'null::varchar' }} as steward_role,
-    [{% for marker in store.get('open_markers', []) %}{{ sql_text(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers
+    {{ governed_memory.store_reading(store) }}
 {% if not loop.last %}union all{% endif %}
 {% endfor %}

@@ -83,10 +83,8 @@ def _without_one(store: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def table(connection: duckdb.DuckDBPyConnection, name: str, columns: dict[str, str], rows: Sequence[dict[str, Any]]) -> None:
     """A table of these columns and rows in place of whatever has the name."""
-    kind = connection.execute(
-        "select type from (select table_name as name, 'table' as type from duckdb_tables() union all select view_name, 'view' from duckdb_views()) where name = ?",
-        [name],
-    ).fetchone()
+    relations = "select table_name as name, 'table' as type from duckdb_tables() union all select view_name, 'view' from duckdb_views()"
+    kind = connection.execute(f"select type from ({relations}) where name = ?", [name]).fetchone()
     if kind:
         connection.execute(f'drop {kind[0]} "{name}"')
     connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in columns.items())})')

@@ -163,9 +163,11 @@ def holds(interval: oracle.Interval, on_date: datetime.date) -> bool:
 
 
 def compare_intervals(
-    found: dict[tuple[str, int], oracle.Interval], stores: list[dict[str, Any]], known_on: Any, scope: Any, unasked: tuple[str, ...], seen: Counter[str]
+    found: dict[tuple[str, int], oracle.Interval], stores: list[dict[str, Any]], seen: Counter[str], known_on: Any = None, scope: Any = None
 ) -> None:
     asked = f"known_on={known_on}, scope={scope}"
+    # Partly ended is said of a record's interval without a question; for a question it has ended or not (T11).
+    unasked = ("is_partly_ended", "partly_ended_scopes") if scope is not None else ()
     for store in stores:
         expected = oracle.answers(store, known_on, scope)
         indexes = {index for store_id, index in found if store_id == store["store_id"]}
@@ -205,25 +207,25 @@ def test_intervals_and_edges_as_the_rules_read_T1_T3_T4_T5_T6_T8_T9_T11(batch_fi
     def compare(stores: list[dict[str, Any]]) -> None:
         starts = first_rows(stores)
         connection = build_time(stores, batch_file, {"record_intervals", "record_intervals_at", "record_supersessions"})
-        compare_intervals(intervals(connection, "record_intervals", starts), stores, None, None, (), seen)
+        compare_intervals(intervals(connection, "record_intervals", starts), stores, seen)
         compare_edges(connection, stores, starts, seen)
         for known_on in KNOWN_ON:
             for scope in SCOPES:
                 if known_on or scope is not None:
                     source = f"record_intervals_at(known_on => {literal(known_on)}, scope => {literal(scope)})"
-                    # Partly ended is said of a record's interval without a question; for a question it has ended or not (T11).
-                    unasked = ("is_partly_ended", "partly_ended_scopes") if scope is not None else ()
-                    compare_intervals(intervals(connection, source, starts), stores, known_on, scope, unasked, seen)
+                    compare_intervals(intervals(connection, source, starts), stores, seen, known_on, scope)
         seen["stores"] += len(stores)
         connection.close()
 
     for_batches(25, compare)
     assert seen["stores"] > 1000
-    for case in (
-        "in_force", "never_in_force", "validity_unknown", "withdrawal", "duplicate_record_id", "ended: expired", "ended: replaced", "ended: was_wrong",
-        "ended: ended", "partly: True", "edge: None", "edge: points_at_nothing", "edge: points_at_itself", "edge: points_at_withdrawal",
-        "edge: duplicate_record_id", "edge: unauthorized_supersession", "edge: successor_without_start", "edge: successor_withdrawn", "edge: supersession_cycle",
-    ):  # fmt: skip
+    statuses = ("in_force", "never_in_force", "validity_unknown", "withdrawal", "duplicate_record_id")
+    ends = ("expired", "replaced", "was_wrong", "ended")
+    reasons = (
+        None, "points_at_nothing", "points_at_itself", "points_at_withdrawal", "duplicate_record_id", "unauthorized_supersession",
+        "successor_without_start", "successor_withdrawn", "supersession_cycle",
+    )  # fmt: skip
+    for case in (*statuses, *(f"ended: {end}" for end in ends), "partly: True", *(f"edge: {reason}" for reason in reasons)):
         assert seen[case] >= 20, f"{case} came up {seen[case]} times: {seen}"
 
 
@@ -231,12 +233,17 @@ def compare_edges(connection: Any, stores: list[dict[str, Any]], starts: dict[st
     edges = connection.execute("select store_id, successor_index, predecessor_id, predecessor_index, ineffective_reason from record_supersessions").fetchall()
     for store in stores:
         start = starts[store["store_id"]]
-        got = Counter((index - start, target, place and place - start, reason) for store_id, index, target, place, reason in edges if store_id == store["store_id"])
+        got = Counter(
+            (index - start, target, place and place - start, reason) for store_id, index, target, place, reason in edges if store_id == store["store_id"]
+        )
         expected = Counter(
-            (edge.successor.index, edge.target, edge.predecessor and edge.predecessor.index, reason) for edge, reason in oracle.reasons_of(store, oracle.rows_of(store))
+            (edge.successor.index, edge.target, edge.predecessor and edge.predecessor.index, reason)
+            for edge, reason in oracle.reasons_of(store, oracle.rows_of(store))
         )
         if got != expected:
-            raise Difference(store, f"edges (successor, target, predecessor, reason): {sorted(got - expected, key=str)}, expected {sorted(expected - got, key=str)}")
+            raise Difference(
+                store, f"edges (successor, target, predecessor, reason): {sorted(got - expected, key=str)}, expected {sorted(expected - got, key=str)}"
+            )
         seen.update(f"edge: {reason}" for *_, reason in expected.elements())
 
 
@@ -258,7 +265,9 @@ def test_records_as_of_every_date_T3_T6_T11_G2(batch_file: Path) -> None:
                     wanted = Counter(index for index, interval in answers.items() if holds(interval, on_date))
                     got = Counter(index - starts[store_id] for store_id, index in rows if store_id == store["store_id"])
                     if got != wanted:
-                        raise Difference(store, f"on {on_date}, known_on={known_on}, scope={scope}: records {sorted(got.elements())}, expected {sorted(wanted)}")
+                        raise Difference(
+                            store, f"on {on_date}, known_on={known_on}, scope={scope}: records {sorted(got.elements())}, expected {sorted(wanted)}"
+                        )
                     seen["in force"] += len(wanted)
         seen["batches"] += 1
         connection.close()

@@ -31,21 +31,33 @@ published = pytest.importorskip("vercy.check", reason="the published checker is 
 FIELDS = ("record_id", "valid_from", "valid_to", "source", "concept_owner", "owner_role", "supersedes")
 MARKERS = ("conflict_policy", "release_to", "applies_to", "does_not_apply_to", "classification", "confidential", "restricted", "policy", "rule")
 ROLES = FIELDS + MARKERS
-GOOD = {"record_id": None, "valid_from": '"2026-01-01"', "valid_to": "null", "source": '"S-1"', "concept_owner": '"sales"', "owner_role": '"lead"', "supersedes": '"D-0"'}
+GOOD = {
+    "record_id": None,
+    "valid_from": '"2026-01-01"',
+    "valid_to": "null",
+    "source": '"S-1"',
+    "concept_owner": '"sales"',
+    "owner_role": '"lead"',
+    "supersedes": '"D-0"',
+}
 
 # JSON texts, as they stand in a file. What Python takes for blank and what it does not, values that are false, and texts that look like JSON.
-BLANKS = [f'"\\u{code:04x}"' for code in (9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)]
+BLANKS = [
+    f'"\\u{code:04x}"' for code in (9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+]
 NEARLY_BLANK = [f'"\\u{code:04x}"' for code in (0, 8, 14, 27, 127, 0x86, 0xAD, 0x180E, 0x200B, 0x200D, 0x2060, 0x3164, 0xFEFF)]
 NASTY = [
-    "null", '""', '" "', '" \\t\\u3000\\u001c "', '"\u2028"', '"\u3000"', "[]", "[ ]", "{}", "{ }", "[null]", "[[]]", "[{}]", '[""]', '[" "]', '["a"]', '["a", null]', "[0]",
-    '{"a": null}', '{"a": {"b": []}}', "false", "true", "0", "-0", "0.0", "-0.0", "0e5", "1e-400", "1", "-1", "1.5", "1e2", "1000000000000000000000000000000",
-    '"false"', '"true"', '"0"', '"0.0"', '"-0"', '"0e5"', '"[]"', '"{}"', '"null"', '"\\"\\""', '"\\u005b\\u005d"', '"["', '"{"', '"[a"', '"{}}"', '"~"', '"a,b"',
-    '"it\'s"', '"say \\"so\\""', '"a\\\\b"', '"\\u00e9"', '"e\\u0301"', '"\U0001d4b3"', '"\\ud835\\udcb3"', '"a\u2028b"', '"a\\nb"', '"\\u00a0x\\u00a0"', '" x "', '"NaN"', '"`"', '"|"', '"!"',
-    *BLANKS, *NEARLY_BLANK,
+    "null", '""', '" "', '" \\t\\u3000\\u001c "', '"\u2028"', '"\u3000"',
+    "[]", "[ ]", "{}", "{ }", "[null]", "[[]]", "[{}]", '[""]', '[" "]', '["a"]', '["a", null]', "[0]", '{"a": null}', '{"a": {"b": []}}',
+    "false", "true", "0", "-0", "0.0", "-0.0", "0e5", "1e-400", "1", "-1", "1.5", "1e2", "1000000000000000000000000000000",
+    '"false"', '"true"', '"0"', '"0.0"', '"-0"', '"0e5"', '"NaN"', '"null"', '"[]"', '"{}"', '"\\"\\""', '"\\u005b\\u005d"', '"["', '"{"', '"[a"', '"{}}"',
+    '"~"', '"a,b"', '"it\'s"', '"say \\"so\\""', '"a\\\\b"', '"`"', '"|"', '"!"', '" x "', '"\\u00a0x\\u00a0"', '"a\u2028b"', '"a\\nb"',
+    '"\\u00e9"', '"e\\u0301"', '"\U0001d4b3"', '"\\ud835\\udcb3"', *BLANKS, *NEARLY_BLANK,
 ]  # fmt: skip
 KEYS = (
-    "record_id", "valid_to", "source", "policy", "key", "Key", "KEY", "kEy", "a.b", "a", "$", "$.a", "*", "[0]", "#-1", 'a"b', '"', "it's", "'", "a\\b", "\\", "\\u0041", " key ",
-    "two words", "", "\u00e9", "e\u0301", "stra\u00dfe", "STRASSE", "\u2028", "a/b", "~", "never", "never 2", "json", "rowid", "filename", "store_id", "select", "record_index", "__proto__", "ke\ty",
+    "record_id", "valid_to", "source", "policy", "key", "Key", "KEY", "kEy", "a.b", "a", "$", "$.a", "*", "[0]", "#-1", 'a"b', '"', "it's", "'",
+    "a\\b", "\\", "\\u0041", " key ", "two words", "a=b", "\u00e9", "e\u0301", "stra\u00dfe", "STRASSE", "\u2028", "a/b", "~", "never", "never 2",
+    "json", "rowid", "filename", "store_id", "select", "record_index", "__proto__", "ke\ty",
 )  # fmt: skip
 
 
@@ -58,7 +70,7 @@ def mapping_of(code: bytes) -> dict[str, str]:
     return {pick(ROLES, role): pick(KEYS, key) for role, key in zip(code[::2], code[1::2], strict=True) if role > 90}
 
 
-def line_of(place: int, code: bytes, nastiness: int, mapping: dict[str, str], every_end: bool) -> str:
+def line_of(place: int, code: bytes, mapping: dict[str, str], *, nastiness: int, marked: int, every_end: bool) -> str:
     """One record as it stands in the file. All zero states every field and no marker."""
     pairs: dict[str, str] = {}
     for role, byte in zip(ROLES, code, strict=False):
@@ -66,8 +78,8 @@ def line_of(place: int, code: bytes, nastiness: int, mapping: dict[str, str], ev
         if role == "record_id":
             raw = json.dumps(f"D-{place}")
         if byte > nastiness:
-            raw = pick((None, *NASTY), byte * 7 + place)
-        elif role in MARKERS and byte > 200:
+            raw = pick((None, None, None, None, None, None, *NASTY), byte * 7 + place)
+        elif role in MARKERS and byte >= marked:
             raw = '["a", "b"]'
         if role == "valid_to" and every_end:
             raw = raw or "null"
@@ -84,6 +96,8 @@ def line_of(place: int, code: bytes, nastiness: int, mapping: dict[str, str], ev
 
 
 LEAST_NASTY = (255, 251, 243, 225, 170, 90)
+# From which byte on a marker is stated: in no record, in all, in some.
+LEAST_MARKED = (256, 0, 200)
 STORES = st.tuples(st.binary(min_size=2, max_size=2), st.lists(st.binary(min_size=len(ROLES) + 2, max_size=len(ROLES) + 2), min_size=0, max_size=5))
 BATCHES = st.tuples(st.binary(min_size=11, max_size=11), st.lists(STORES, min_size=80, max_size=100))
 
@@ -92,9 +106,9 @@ def batch_of(code: bytes, drawn: list[tuple[bytes, list[bytes]]]) -> tuple[dict[
     mapping = mapping_of(code[1:])
     stores = []
     for number, (head, records) in enumerate(drawn):
-        nastiness = pick(LEAST_NASTY, head[0])
-        lines = [line_of(place, record, nastiness, mapping, every_end=code[0] % 2 == 1) for place, record in enumerate(records)]
-        stores.append({"store_id": f"s{number}", "lines": lines, "policy_id": "P-1" if head[1] > 200 else None})
+        nastiness, marked = pick(LEAST_NASTY, head[0]), pick(LEAST_MARKED, head[0] // len(LEAST_NASTY))
+        lines = [line_of(place, record, mapping, nastiness=nastiness, marked=marked, every_end=code[0] % 2 == 1) for place, record in enumerate(records)]
+        stores.append({"store_id": f"s{number}", "lines": lines, "policy_id": "P-1" if head[1] > 150 else None})
     return mapping, stores
 
 
@@ -145,7 +159,12 @@ def our_reports(stores: list[dict[str, Any]], mapping: dict[str, str], file: Pat
     connection.execute("set threads = 1")
     described = [{"store_id": store["store_id"], "policy_id": store["policy_id"]} for store in stores]
     attach_lines(connection, file, [(store["store_id"], line) for store in stores for line in store["lines"]], described, mapping)
-    warehouse.build(connection, {"published_findings", "store_levels", "int_presence_offenders"}, empty={"record_ledger", "int_value_offenders"}, kinds={"int_presence_offenders": "table"})
+    warehouse.build(
+        connection,
+        {"published_findings", "store_levels", "int_presence_offenders"},
+        empty={"record_ledger", "int_value_offenders"},
+        kinds={"int_presence_offenders": "table"},
+    )
     levels = dict(connection.execute("select store_id, presence_level from store_levels").fetchall())
     found: dict[str, list[tuple[Any, ...]]] = {}
     for store_id, *finding in connection.execute(FINDINGS).fetchall():
@@ -154,7 +173,10 @@ def our_reports(stores: list[dict[str, Any]], mapping: dict[str, str], file: Pat
     start = 0
     reports = {}
     for store in stores:
-        reports[store["store_id"]] = levels[store["store_id"]], [(*finding, placed(offenders, start, store)) for *finding, offenders in found.get(store["store_id"], [])]
+        reports[store["store_id"]] = (
+            levels[store["store_id"]],
+            [(*finding, placed(offenders, start, store)) for *finding, offenders in found.get(store["store_id"], [])],
+        )
         start += len(store["lines"])
     return reports
 
@@ -186,7 +208,7 @@ def test_thousands_of_stores_reach_the_published_level_with_its_findings_L1(tmp_
         for difference in differences(stores, mapping, file, seen):
             raise difference
 
-    @settings(settings.get_profile("stores"), max_examples=32 * TIMES)
+    @settings(settings.get_profile("stores"), max_examples=50 * TIMES)
     @given(batch=BATCHES)
     def run(batch: Any) -> None:
         mapping, stores = batch_of(*batch)
@@ -199,7 +221,7 @@ def test_thousands_of_stores_reach_the_published_level_with_its_findings_L1(tmp_
     run()
     assert seen["stores"] >= 2000
     for case in ("level 0", "level 1", "level 2", "level 3", *FIELDS, "conflict_policy", "release_to", "applies_to", "does_not_apply_to"):
-        assert seen[case] >= 50, f"{case} came up {seen[case]} times: {seen}"
+        assert seen[case] >= 30, f"{case} came up {seen[case]} times: {seen}"
 
 
 @pytest.mark.parametrize("every_end", [True, False])
@@ -242,7 +264,9 @@ def test_offenders_keep_the_order_of_the_store_L1(tmp_path: Path) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
     expected = published.check([json.loads(line) for line in lines])
     report = check(StoreFile(str(file)), presence_only=True)
-    assert [(finding["field"], finding["offenders"]) for finding in report["findings"]] == [(finding["field"], finding["offenders"]) for finding in expected["findings"]]
+    assert [(finding["field"], finding["offenders"]) for finding in report["findings"]] == [
+        (finding["field"], finding["offenders"]) for finding in expected["findings"]
+    ]
 
 
 def test_unknown_roles_are_refused_where_the_published_checker_takes_them_L1() -> None:
@@ -257,7 +281,12 @@ def test_identifiers_that_are_no_text_print_as_json_L1(tmp_path: Path) -> None:
     file = tmp_path / "store.jsonl"
     file.write_text('{"record_id": true}\n{"record_id": 0}\n{"record_id": ["a"]}\n{"record_id": null}', encoding="utf-8")
     assert check(StoreFile(str(file)), presence_only=True)["findings"][1]["offenders"] == ["true", "0", '["a"]', "#3"]
-    assert published.check([{"record_id": True}, {"record_id": 0}, {"record_id": ["a"]}, {"record_id": None}])["findings"][1]["offenders"] == ["True", "#1", "['a']", "#3"]
+    assert published.check([{"record_id": True}, {"record_id": 0}, {"record_id": ["a"]}, {"record_id": None}])["findings"][1]["offenders"] == [
+        "True",
+        "#1",
+        "['a']",
+        "#3",
+    ]
 
 
 def test_line_separators_inside_a_text_are_data_L1(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 {#- One policy per store is enough, in any record or declared beside them. -#}
 with
 
+record_rows as (select * from {{ governed_memory.relation('record_rows') }}),
+
 stores as (select * from {{ governed_memory.relation('stores') }}),
 
-stating as (
-    select distinct store_id
-    from {{ governed_memory.relation('record_rows') }}
-    where conflict_policy is not null
+silent as (
+    select store_id
+    from record_rows
+    group by store_id
+    having count(conflict_policy) = 0
 ),
 
 violations as (
@@ -19,7 +22,7 @@ violations as (
         'conflict_policy_missing' as rule_id,
         'no conflict policy anywhere in the store' as detail
     from stores
-    anti join stating on stores.store_id = stating.store_id
+    inner join silent on stores.store_id = silent.store_id
     where stores.policy_id is null
 )
 

@@ -100,7 +100,7 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     valid_to = store.columns["valid_to"]
     uniform = all(valid_to in shape and len(shape) == len(set(shape)) for shape in shapes)
     folded = [key.casefold() for key in keys]
-    if keys and uniform and len(set(folded)) == len(folded):
+    if keys and all(keys) and uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{_text(key)}: 'JSON'" for key in keys)
         reader = f"read_json({_text(store.file)}, {options}, columns = {{{types}}})"
         picked = {key: _name(key) for key in keys}
@@ -112,16 +112,17 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
         repeats = "len(json_keys(json)) <> len(list_distinct(json_keys(json)))"
         flags = f"json_exists(json, {_text(_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
     roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
-    _stage(connection, flags, "false", roles, reader)
+    _stage(connection, flags, "false", roles, reader, store.zone)
     notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
     return Attached(notices, _constants(role for role, key in store.columns.items() if key not in seen) | ({"has_repeated_key": "false"} if uniform else {}))
 
 
-def _stage(connection: duckdb.DuckDBPyConnection, flags: str, is_from_columns: str, roles: str, reader: str) -> None:
+def _stage(connection: duckdb.DuckDBPyConnection, flags: str, is_from_columns: str, roles: str, reader: str, zone: str) -> None:
     # A view: the file is read once, by record_rows, which also numbers the rows (warehouse.models.NUMBERED).
     connection.execute(
         f"create view stg_store_rows as select '{STORE_ID}' as store_id, null::bigint as record_index, "
-        f"{flags}, {is_from_columns} as is_from_columns, {roles} from {reader}"
+        f"{flags}, {is_from_columns} as is_from_columns, false as is_valid_to_exclusive, true as is_null_end_open, {_text(zone)} as zone, []::varchar[] as open_markers, "
+        f"{roles} from {reader}"
     )
 
 
@@ -150,7 +151,7 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
         for role in ROLES
     )
     stated = str(store.columns["valid_to"] in found).lower()
-    _stage(connection, f"{stated} as is_valid_to_stated, false as has_repeated_key", "true", roles, reader)
+    _stage(connection, f"{stated} as is_valid_to_stated, false as has_repeated_key", "true", roles, reader, store.zone)
     return Attached([], _constants(role for role, column in store.columns.items() if column not in found) | {"has_repeated_key": "false"})
 
 
