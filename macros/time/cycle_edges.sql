@@ -72,10 +72,13 @@ cycle_edges as (
         on uppers.store_id = lowers.store_id and uppers.start_upper = lowers.start_upper
         and uppers.start_lower = lowers.start_lower and directed.lower = lowers.node
     union all
-    select distinct store_id, start_upper, start_lower, true
-    from walks
-    where steps = {{ max_steps }}
-        and (store_id, start_upper, start_lower) not in (select store_id, start_upper, start_lower from closed)
+    -- a walk that met fewer records than it took steps has seen all there is, if only a circle beside its own way
+    select unclosed.store_id, unclosed.start_upper as successor_index, unclosed.start_lower as predecessor_index, true as is_undecided
+    from reached as unclosed
+    anti join closed
+        on unclosed.store_id = closed.store_id and unclosed.start_upper = closed.start_upper and unclosed.start_lower = closed.start_lower
+    group by unclosed.store_id, unclosed.start_upper, unclosed.start_lower
+    having count(*) >= {{ max_steps }}
 )
 {%- endmacro %}
 

@@ -42,13 +42,11 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
     Raises:
         InputError: the file cannot be read.
     """
-    connection = warehouse.open_memory()
-    attached = warehouse.attach(connection, store)
-    warehouse.build(
-        connection,
+    connection, attached = warehouse.open_store_file(
+        store,
         {"published_findings", "store_levels", "findings"},
         empty={"record_ledger", VALUE_OFFENDERS} if presence_only else {"record_ledger"},
-        constants=attached.constants | UNREAD | (UNREAD_BY_PRESENCE if presence_only else {}),
+        constants=UNREAD | (UNREAD_BY_PRESENCE if presence_only else {}),
         kinds={"findings": "view", "records": "view", "record_supersessions": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"},
     )
     [level] = warehouse.rows(connection, "select * from store_levels")

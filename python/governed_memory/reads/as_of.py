@@ -44,9 +44,7 @@ def open_store(store: StoreFile | str | None, database: str | None = None) -> tu
         InputError: the file or database cannot be read, or no attached store has that name.
     """
     if isinstance(store, StoreFile):
-        connection = warehouse.open_memory()
-        attached = warehouse.attach(connection, store)
-        warehouse.build(connection, {"records_as_of", "stores"}, empty={"record_ledger"}, constants=attached.constants)
+        connection, attached = warehouse.open_store_file(store, {"records_as_of", "stores"}, empty={"record_ledger"})
         return connection, attached.notices
     connection = warehouse.open_built(database)
     if store is not None:

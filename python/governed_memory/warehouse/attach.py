@@ -6,14 +6,18 @@ The counterpart, for a file, of what models/staging does for the stores of a dbt
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 import duckdb
 
 from governed_memory.errors import InputError
+from governed_memory.warehouse.connection import open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.models import build
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
 
 STORE_ID = "store"
@@ -72,10 +76,33 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
         raise explain_unreadable(store, kind, error) from error
 
 
+def open_store_file(
+    store: StoreFile, targets: Collection[str], *, constants: dict[str, str] | None = None, **options: Any
+) -> tuple[duckdb.DuckDBPyConnection, Attached]:
+    """A store file in a database of its own, with the models that will be queried. The file is read here, once.
+
+    Args:
+        store: the file and how it reads.
+        targets: models that will be queried.
+        constants: columns of record_rows, as SQL, that need not be kept row by row; those that are alike in every row are found out.
+        options: further options of `build`.
+
+    Raises:
+        InputError: the file cannot be read as records, or a mapped column is not in it.
+    """
+    connection = open_memory()
+    attached = attach(connection, store)
+    try:
+        build(connection, targets, constants=attached.constants | (constants or {}), **options)
+    except duckdb.Error as error:
+        raise explain_unreadable(store, store.format(), error) from error
+    return connection, attached
+
+
 def file_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
     """The SQL that reads a file's rows: one `json` column for JSON, its own columns otherwise."""
     if kind in (JSON_LINES, JSON_ARRAY):
-        return f"read_json_objects({_text(store.file)}, {_json_options(connection, store, kind)[0]})"
+        return f"read_json_objects({_path_text(store)}, {_json_options(connection, store, kind)[0]})"
     return _column_reader(connection, store, kind)
 
 
@@ -94,7 +121,7 @@ def _json_options(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind:
 
 def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
     options, shapes = _json_options(connection, store, kind)
-    objects = f"read_json_objects({_text(store.file)}, {options})"
+    objects = f"read_json_objects({_path_text(store)}, {options})"
     seen = {key for shape in shapes for key in shape}
     keys = sorted(seen.intersection(store.columns.values()))
     valid_to = store.columns["valid_to"]
@@ -102,7 +129,7 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     folded = [key.casefold() for key in keys]
     if keys and all(keys) and uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{_text(key)}: 'JSON'" for key in keys)
-        reader = f"read_json({_text(store.file)}, {options}, columns = {{{types}}})"
+        reader = f"read_json({_path_text(store)}, {options}, columns = {{{types}}})"
         picked = {key: _name(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
@@ -128,7 +155,7 @@ def _stage(connection: duckdb.DuckDBPyConnection, flags: str, is_from_columns: s
 
 def _key_shapes(connection: duckdb.DuckDBPyConnection, store: StoreFile, options: str) -> list[list[str]]:
     """The sets of keys that occur: few, and enough to know whether every record states its end and none repeats a key."""
-    objects = f"read_json_objects({_text(store.file)}, {options})"
+    objects = f"read_json_objects({_path_text(store)}, {options})"
     shapes = connection.execute(f"select any_value(keys) from (select json_keys(json) as keys from {objects}) group by hash(keys)").fetchall()
     keyless = any(not shape for (shape,) in shapes)
     if keyless and connection.execute(f"select 1 from {objects} where json_type(json) <> 'OBJECT' limit 1").fetchone():
@@ -167,9 +194,11 @@ def _constants(absent: Iterable[str]) -> dict[str, str]:
 
 def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
     if kind == CSV:
-        return f"read_csv({_text(store.file)}, all_varchar = true, header = true, strict_mode = true, max_line_size = {RECORD_LIMITS[0]})"
+        # Everything stated: a reader that guesses drops rows of another length, and types that turn 0012 into 12.
+        dialect = f"delim = {_text(store.delimiter())}, quote = '\"', escape = '\"', header = true, all_varchar = true, strict_mode = true, skip = 0"
+        return f"read_csv({_path_text(store)}, {dialect}, max_line_size = {RECORD_LIMITS[0]}, hive_partitioning = false)"
     if kind == PARQUET:
-        return f"read_parquet({_text(store.file)})"
+        return f"read_parquet({_path_text(store)}, hive_partitioning = false)"
     assert kind == DUCKDB
     connection.execute(f"attach {_text(store.file)} as attached (read_only)")
     tables = [row[0] for row in connection.execute(TABLES).fetchall()]
@@ -198,6 +227,11 @@ def _unmapped(store: StoreFile, role: str, key: str, seen: set[str]) -> str:
 
 def _text(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
+
+
+def _path_text(store: StoreFile) -> str:
+    """The path as a reader takes it: with no character that would make it a pattern."""
+    return _text(re.sub(r"([*?\[])", r"[\1]", str(store.file)))
 
 
 def _name(value: str) -> str:

@@ -5,6 +5,7 @@ Runs only after a read has failed, so it may take its time; it never holds more 
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ def explain_unreadable(store: StoreFile, kind: str, error: Exception) -> InputEr
     elif kind == JSON_ARRAY:
         found = _bad_array(path)
     else:
-        found = _not_utf8(path) if kind == CSV else None
+        found = _not_utf8(path) or _bad_row(store) if kind == CSV else None
     if found:
         return InputError(f"{path}{found}")
     first_line = str(error).strip().splitlines()[0].removeprefix("Invalid Input Error: ")
@@ -61,6 +62,8 @@ def _bad_array(path: Path) -> str | None:
     for place, record in enumerate(records):
         if not isinstance(record, dict):
             return f", element {place}: holds {_kind(record)}; every element must be an object"
+        if _has_lone_surrogate(record):
+            return f", element {place}: a text holds half of a surrogate pair, which is no character; write the whole pair"
     return None
 
 
@@ -71,6 +74,21 @@ def _not_utf8(path: Path) -> str | None:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 return f", line {number}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+    return None
+
+
+def _bad_row(store: StoreFile) -> str | None:
+    with store.file.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, delimiter=store.delimiter(), strict=True)
+        line = 1
+        try:
+            header = next(rows)
+            for row in rows:
+                line, started = rows.line_num, line + 1
+                if row and len(row) != len(header):
+                    return f", line {started}: {len(row)} columns where the header has {len(header)}; put a value that holds the separator in quotes"
+        except csv.Error as error:
+            return f", line {line + 1}: {error}; a quoted value must end in a quote"
     return None
 
 

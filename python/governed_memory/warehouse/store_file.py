@@ -64,9 +64,17 @@ class StoreFile:
         known = FORMATS.get(self.file.suffix.lower())
         if known is None:
             raise InputError(f"{self.file}: its name ends in {self.file.suffix!r}; expected one of {', '.join(FORMATS)}")
-        if known == JSON_LINES:
-            return JSON_ARRAY if self._first_character() == b"[" else JSON_LINES
+        if known in (JSON_LINES, CSV):
+            first = self._first_character()
+            # A file of blanks holds no record, whatever its name says.
+            return JSON_ARRAY if known == JSON_LINES and first == b"[" else known if first else JSON_LINES
         return known
+
+    def delimiter(self) -> str:
+        """The character that separates the columns of a CSV file: of comma, semicolon, tab and bar the one its first line has most of."""
+        with self.file.open("rb") as file:
+            header = file.readline(1_000_000).decode("utf-8-sig", errors="replace")
+        return max(",;\t|", key=header.count)
 
     def _first_character(self) -> bytes:
         try:
