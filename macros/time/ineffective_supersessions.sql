@@ -7,11 +7,19 @@ all_edges as (select * from {{ governed_memory.relation('int_supersession_edges'
 loops as (select * from {{ governed_memory.relation('int_looping_edges') }}),
 
 known_edges as (
-    select *
-    from all_edges
     {% if known_on %}
+    -- a predecessor that is not known yet is nothing to point at
+    select * replace (case when {{ governed_memory.is_known('predecessor_known_at', known_on) }} then predecessor_index end as predecessor_index)
+    from all_edges
     where {{ governed_memory.is_known('successor_known_at', known_on) }}
-        and (predecessor_index is null or {{ governed_memory.is_known('predecessor_known_at', known_on) }})
+    qualify
+        coalesce({{ governed_memory.is_known('predecessor_known_at', known_on) }}, false)
+        or row_number() over (
+            partition by store_id, successor_index, predecessor_id
+            order by coalesce({{ governed_memory.is_known('predecessor_known_at', known_on) }}, false) desc
+        ) = 1
+    {% else %}
+    select * from all_edges
     {% endif %}
 ),
 

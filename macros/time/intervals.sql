@@ -35,8 +35,9 @@ first_successors as (
         predecessor_index,
         min(successor_valid_from) as superseded_from,
         min(successor_valid_from) filter (where not is_narrower) as wholly_superseded_from,
-        arg_min(successor_id, (successor_valid_from, successor_id)) as ended_by,
-        arg_min(is_successor_withdrawal, (successor_valid_from, successor_id)) as is_ended_by_withdrawal,
+        -- arg_min passes over nulls, and a successor may have no identifier
+        nullif(arg_min(coalesce(successor_id, ''), (successor_valid_from, successor_id is null, coalesce(successor_id, ''))), '') as ended_by,
+        arg_min(is_successor_withdrawal, (successor_valid_from, successor_id is null, coalesce(successor_id, ''))) as is_ended_by_withdrawal,
         list({'starts_on': successor_valid_from, 'scopes': coalesce(successor_applies_to, [])}) filter (where is_narrower) as narrower_successors
     from effective
     group by all
@@ -137,14 +138,22 @@ select * from record_intervals
     )
 {%- endmacro %}
 
-{#- Whether a successor governs less than its predecessor, so that the predecessor still holds for some questions (T11). -#}
+{#- Whether a successor leaves a question alone that its predecessor governs, which then still holds for it (T11): it excludes a class that
+    the predecessor does not, or it names its own classes and one that the predecessor governs is not among them. -#}
 {% macro is_narrower(successor, predecessor) -%}
-    (
-        coalesce(len({{ successor }}.applies_to), 0) > 0
-        and (coalesce(len({{ predecessor }}.applies_to), 0) = 0 or not list_has_all({{ successor }}.applies_to, {{ predecessor }}.applies_to))
-        or coalesce(len({{ successor }}.does_not_apply_to), 0) > 0
-        and not list_has_all(coalesce({{ predecessor }}.does_not_apply_to, []), {{ successor }}.does_not_apply_to)
-    )
+    case
+        when coalesce(len({{ predecessor }}.applies_to), 0) = 0
+            then coalesce(len({{ successor }}.applies_to), 0) > 0
+                or not list_has_all(coalesce({{ predecessor }}.does_not_apply_to, []), coalesce({{ successor }}.does_not_apply_to, []))
+        else len(list_filter(
+            {{ predecessor }}.applies_to,
+            lambda governed: not list_contains(coalesce({{ predecessor }}.does_not_apply_to, []), governed)
+            and (
+                not list_has_all(coalesce({{ predecessor }}.does_not_apply_to, []), coalesce({{ successor }}.does_not_apply_to, []))
+                or coalesce(len({{ successor }}.applies_to), 0) > 0 and not list_contains({{ successor }}.applies_to, governed)
+            )
+        )) > 0
+    end
 {%- endmacro %}
 
 {#- The earlier of two dates, null meaning open. -#}

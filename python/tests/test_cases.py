@@ -542,10 +542,10 @@ UNUSABLE = {
     "array of arrays": ("x.json", f"[[{GOOD}]]", "x.json, element 0: holds an array"),
     "half a surrogate pair": ("x.jsonl", GOOD + '\n{"record_id": "\\ud800"}', "x.jsonl, line 2"),
     "a raw control character": ("x.jsonl", GOOD + '\n{"record_id": "a\x01b"}', "x.jsonl, line 2"),
-    "CSV row too short": ("x.csv", HEADER + "A,2026-01-01,\nB,2026-01-01\n", "x.csv, line 3"),
-    "CSV row too long": ("x.csv", HEADER + "A,2026-01-01,\nB,2026-01-01,,x,y\n", "x.csv, line 3"),
-    "CSV row too short, far down": ("x.csv", HEADER + "A,2026-01-01,\n" * 60_000 + "B,2026-01-01\n" + "A,2026-01-01,\n" * 9, "x.csv, line 60002"),
-    "CSV row too long, far down": ("x.csv", HEADER + "A,2026-01-01,\n" * 60_000 + "B,2026-01-01,,x\n" + "A,2026-01-01,\n" * 9, "x.csv, line 60002"),
+    "CSV row too short": ("x.csv", HEADER + "A,2026-01-01,\nB,2026-01-01\n", "line 3"),
+    "CSV row too long": ("x.csv", HEADER + "A,2026-01-01,\nB,2026-01-01,,x,y\n", "line 3"),
+    "CSV row too short, far down": ("x.csv", HEADER + "A,2026-01-01,\n" * 60_000 + "B,2026-01-01\n" + "A,2026-01-01,\n" * 9, "line 60002"),
+    "CSV row too long, far down": ("x.csv", HEADER + "A,2026-01-01,\n" * 60_000 + "B,2026-01-01,,x\n" + "A,2026-01-01,\n" * 9, "line 60002"),
     "CSV quote without end": ("x.csv", HEADER + 'A,2026-01-01,\n"B,2026-01-01,\n', "x.csv"),
     "no database": ("x.duckdb", "hello", "x.duckdb"),
     "empty database file": ("x.duckdb", "", "x.duckdb"),
@@ -572,8 +572,10 @@ def test_an_unusable_file_is_refused_in_one_line_that_says_where_L1(case: str, t
     name, content, where = UNUSABLE[case]
     file = tmp_path / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert where in refusal(capsys, "check", str(file))
-    assert where in refusal(capsys, "as-of", "2026-06-01", "--store", str(file))
+    for command in (("check", str(file)), ("as-of", "2026-06-01", "--store", str(file))):
+        message = refusal(capsys, *command)
+        assert where in message
+        assert name in message
     with pytest.raises(InputError):
         check(StoreFile(str(file)))
 

@@ -7,7 +7,7 @@
 with
 
 differences as (
-    {% for parameters in ["scope := []", "scope := [" ~ class ~ "]", "known_on := " ~ known, "known_on := date '1900-01-01'", "known_on := " ~ known ~ ", scope := [" ~ class ~ "]"] -%}
+    {% for parameters in ["scope := []", "known_on := " ~ known ~ ", scope := [" ~ class ~ "]"] -%}
     (
         select '{{ loop.index }}' as read_number, * from {{ as_of }}({{ day }}, {{ parameters }})
         except all

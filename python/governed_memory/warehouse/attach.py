@@ -172,9 +172,7 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
             hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(found)}"
             raise InputError(f"{store.path}: has no column {column!r}, which --map gives for {role}; {hint}")
     roles = ", ".join(
-        f"{_column_as_json(role, store.columns[role], found[store.columns[role]])} as {role}"
-        if store.columns.get(role) in found
-        else f"null::json as {role}"
+        f"{_column_as_json(role, store.columns[role], found[store.columns[role]])} as {role}" if store.columns.get(role) in found else f"null::json as {role}"
         for role in ROLES
     )
     stated = str(store.columns["valid_to"] in found).lower()
