@@ -14,11 +14,12 @@ builds as (select * from {{ governed_memory.relation('stg_build') }}),
 
 owners as (
     select
-        register.store_id,
+        stores.store_id,
         register.concept_id,
         {{ governed_memory.latest_owner('register') }} as party_id
     from {{ governed_memory.relation('concept_ownerships') }} as register
     cross join builds
+    inner join stores on stores.store_id = coalesce(register.store_id, stores.store_id)
     where coalesce(register.valid_from <= builds.on_date, true)
     group by all
 ),
@@ -35,7 +36,7 @@ routed as (
     left join record_rows
         on offenders.store_id = record_rows.store_id and offenders.record_index = record_rows.record_index
     left join owners
-        on offenders.concept_id = owners.concept_id and offenders.store_id = coalesce(owners.store_id, offenders.store_id)
+        on offenders.concept_id = owners.concept_id and offenders.store_id = owners.store_id
 ),
 
 findings as (

@@ -1,4 +1,4 @@
-{#- presence_level agrees with the published checker (L1); level also asks the value rules (L2). An empty store reaches none. -#}
+{#- presence_level agrees with the published checker (L1); and so knows no waivers; level also asks the value rules (L2). An empty store reaches none. -#}
 with
 
 stores as (select * from {{ governed_memory.relation('stores') }}),
@@ -15,9 +15,9 @@ failed as (
     select
         store_id,
         min(level) filter (where kind = 'presence') as lowest_presence_failure,
-        min(level) as lowest_failure
+        min(level) filter (where finding_count > 0) as lowest_failure
     from statuses
-    where status = 'fail' and requirement = 'MUST'
+    where finding_count + waived_count > 0 and requirement = 'MUST'
     group by all
 ),
 

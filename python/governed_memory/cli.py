@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import_module(f"governed_memory.{room}.commands").register(commands)
     parsed = parser.parse_args(arguments)
     try:
-        return parsed.run(parsed)
+        return int(parsed.run(parsed))
     except GovernedMemoryError as error:
         print(f"gmem {parsed.command}: {error}", file=sys.stderr)
         return 2

@@ -173,7 +173,7 @@ def reasons_of(store: dict[str, Any], rows: list[Row], known_on: datetime.date |
     """Each edge with the first reason why it has no effect, or None."""
     shared = clashing(rows)
 
-    def early_reason(edge: Edge) -> str | None:  # noqa: PLR0911 - one return for each reason, in their order
+    def early_reason(edge: Edge) -> str | None:
         successor, predecessor = edge.successor, edge.predecessor
         if predecessor is None:
             return "points_at_nothing"

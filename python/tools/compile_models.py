@@ -83,6 +83,7 @@ def package_list() -> dict:
 
 
 def main() -> int:
+    """Write the list, or with --check say whether it is current."""
     text = json.dumps(package_list(), ensure_ascii=False, indent=1) + "\n"
     if "--check" in sys.argv[1:]:
         if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text:

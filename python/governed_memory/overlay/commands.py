@@ -18,7 +18,7 @@ from governed_memory.warehouse.store_file import StoreFile, parse_mapping
 SHOWN = 6
 
 
-def register(commands: argparse._SubParsersAction) -> None:
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this room's commands to the root parser."""
     parser = commands.add_parser("check", help="the level a store file reaches, and every record that fails a rule")
     parser.add_argument("store", help="a JSON Lines, JSON array, CSV or Parquet file, or FILE.duckdb::TABLE")

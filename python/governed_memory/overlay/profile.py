@@ -19,7 +19,7 @@ def profile_yaml() -> str:
         "mappings": _mappings(),
         "published_results": [{key: value for key, value in row.items() if value} for row in seed("published_results")],
     }
-    return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=140)
+    return str(yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=140))
 
 
 def mappings_csv() -> str:

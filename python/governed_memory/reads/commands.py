@@ -19,7 +19,7 @@ from governed_memory.warehouse.store_file import StoreFile, parse_mapping
 WIDTH = 60
 
 
-def register(commands: argparse._SubParsersAction) -> None:
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this room's commands to the root parser."""
     as_of = commands.add_parser("as-of", help="the records in force on a date")
     as_of.add_argument("date", metavar="DATE", help="yyyy-mm-dd")

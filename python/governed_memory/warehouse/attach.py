@@ -139,17 +139,16 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
         repeats = "len(json_keys(json)) <> len(list_distinct(json_keys(json)))"
         flags = f"json_exists(json, {_text(_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
     roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
-    _stage(connection, flags, "false", roles, reader, store.zone)
+    _stage(connection, store, f"{flags}, false as is_from_columns", roles, reader)
     notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
     return Attached(notices, _constants(role for role, key in store.columns.items() if key not in seen) | ({"has_repeated_key": "false"} if uniform else {}))
 
 
-def _stage(connection: duckdb.DuckDBPyConnection, flags: str, is_from_columns: str, roles: str, reader: str, zone: str) -> None:
+def _stage(connection: duckdb.DuckDBPyConnection, store: StoreFile, flags: str, roles: str, reader: str) -> None:
     # A view: the file is read once, by record_rows, which also numbers the rows (warehouse.models.NUMBERED).
+    reading = f"false as is_valid_to_exclusive, true as is_null_end_open, {_text(store.zone)} as zone, []::varchar[] as open_markers"
     connection.execute(
-        f"create view stg_store_rows as select '{STORE_ID}' as store_id, null::bigint as record_index, "
-        f"{flags}, {is_from_columns} as is_from_columns, false as is_valid_to_exclusive, true as is_null_end_open, {_text(zone)} as zone, []::varchar[] as open_markers, "
-        f"{roles} from {reader}"
+        f"create view stg_store_rows as select '{STORE_ID}' as store_id, null::bigint as record_index, {flags}, {reading}, {roles} from {reader}"
     )
 
 
@@ -176,7 +175,7 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
         for role in ROLES
     )
     stated = str(store.columns["valid_to"] in found).lower()
-    _stage(connection, f"{stated} as is_valid_to_stated, false as has_repeated_key", "true", roles, reader, store.zone)
+    _stage(connection, store, f"{stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns", roles, reader)
     return Attached([], _constants(role for role, column in store.columns.items() if column not in found) | {"has_repeated_key": "false"})
 
 

@@ -14,7 +14,8 @@ import duckdb
 @lru_cache(maxsize=1)
 def compiled() -> dict[str, Any]:
     """The packaged list: {"seeds": {name: {columns, rows}}, "models": [{name, kind, parameters, reads, sql}]}."""
-    return json.loads(resources.files(__package__).joinpath("compiled_models.json").read_text(encoding="utf-8"))
+    models: dict[str, Any] = json.loads(resources.files(__package__).joinpath("compiled_models.json").read_text(encoding="utf-8"))
+    return models
 
 
 def seed(name: str) -> list[dict[str, str]]:
