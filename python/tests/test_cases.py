@@ -375,6 +375,15 @@ def test_c14_a_loop_behind_a_long_way_is_no_reason_T5(tmp_path: Path) -> None:
     }
 
 
+def test_c14_a_merge_of_many_records_is_no_long_way_T5(tmp_path: Path) -> None:
+    """T5: what makes an edge undecided is a way of many steps, not many records two steps away."""
+    many = [f"R{number}" for number in range(1500)]
+    records = [record("S", supersedes="H"), record("H", "2026-06-01", supersedes=many), *(record(name, "2026-03-01") for name in many)]
+    connection = opened(written(tmp_path, "lines.jsonl", records))
+    assert connection.execute("select distinct ineffective_reason from record_supersessions").fetchall() == [(None,)]
+    assert interval(connection, "H", "interval_status, ended_by") == ("never_in_force", "S")
+
+
 @pytest.mark.parametrize("name", JSON_FORMATS)
 def test_c15_orphan_targets_T5_L2(name: str, tmp_path: Path) -> None:
     """C15, T5, L2: an orphan target is listed and ends nothing; null and blank are no targets."""

@@ -25,7 +25,7 @@ violations as (
         null::varchar as detail
     from named
     anti join parties on named.party_id = parties.party_id
-    where (select count(*) from {{ governed_memory.relation('parties') }} as register) > 0
+    where (select count(*) from {{ governed_memory.relation('parties') }}) > 0
 )
 
 select * from violations

@@ -25,7 +25,7 @@ violations as (
         null::varchar as detail
     from named
     anti join question_classes on named.question_class_id = question_classes.question_class_id
-    where (select count(*) from {{ governed_memory.relation('question_classes') }} as register) > 0
+    where (select count(*) from {{ governed_memory.relation('question_classes') }}) > 0
 )
 
 select * from violations

@@ -1,0 +1,12 @@
+-- Who has most to mend, and which rules they fail.
+-- How to read it: errors fail the build, warnings do not; what is waived is left out.
+select
+    party_id,
+    party_role,
+    count(*) filter (where severity = 'error') as errors,
+    count(*) filter (where severity = 'warning') as warnings,
+    list(distinct rule_id order by rule_id) as rules
+from {{ ref('findings') }}
+where severity <> 'waived'
+group by party_id, party_role
+order by errors desc, warnings desc, party_id asc
