@@ -27,7 +27,7 @@ directed as (
         on positioned.store_id = directions.store_id
 ),
 
-walks as (
+walks (store_id, start_upper, start_lower, start_position, node, steps) using key (store_id, start_upper, start_lower, node) as (
     select store_id, upper as start_upper, lower as start_lower, upper_position as start_position, lower as node, 1 as steps
     from directed
     where upper_position < lower_position
@@ -37,6 +37,11 @@ walks as (
     inner join directed
         on walks.store_id = directed.store_id and walks.node = directed.upper and directed.lower_position >= walks.start_position
     where walks.node <> walks.start_upper and walks.steps < {{ max_steps }}
+        and not exists (
+            select 1 from recurring.walks as seen
+            where seen.store_id = walks.store_id and seen.start_upper = walks.start_upper
+                and seen.start_lower = walks.start_lower and seen.node = directed.lower
+        )
 ),
 
 reached as (
@@ -72,13 +77,10 @@ cycle_edges as (
         on uppers.store_id = lowers.store_id and uppers.start_upper = lowers.start_upper
         and uppers.start_lower = lowers.start_lower and directed.lower = lowers.node
     union all
-    -- a walk that met fewer records than it took steps has seen all there is, if only a circle beside its own way
-    select unclosed.store_id, unclosed.start_upper as successor_index, unclosed.start_lower as predecessor_index, true as is_undecided
-    from reached as unclosed
-    anti join closed
-        on unclosed.store_id = closed.store_id and unclosed.start_upper = closed.start_upper and unclosed.start_lower = closed.start_lower
-    group by unclosed.store_id, unclosed.start_upper, unclosed.start_lower
-    having count(*) >= {{ max_steps }}
+    select distinct store_id, start_upper, start_lower, true
+    from walks
+    where steps = {{ max_steps }}
+        and (store_id, start_upper, start_lower) not in (select store_id, start_upper, start_lower from closed)
 )
 {%- endmacro %}
 
