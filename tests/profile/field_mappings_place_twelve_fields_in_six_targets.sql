@@ -14,12 +14,12 @@ faults as (
     from mappings
     having count(*) <> 72
     union all
-    select 'repeated', field_id, target
+    select 'repeated' as fault, field_id, target
     from mappings
     group by field_id, target
     having count(*) > 1
     union all
-    select 'left out', expected.field_id, expected.target
+    select 'left out' as fault, expected.field_id, expected.target
     from expected
     anti join mappings on expected.field_id = mappings.field_id and expected.target = mappings.target
 )

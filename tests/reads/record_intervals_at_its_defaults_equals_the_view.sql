@@ -6,9 +6,17 @@ view_rows as (select * from {{ governed_memory.relation('record_intervals') }}),
 function_rows as (select * from {{ governed_memory.relation('record_intervals_at') }}()),
 
 differences as (
-    (from view_rows except all from function_rows)
+    (
+        select * from view_rows
+        except all
+        select * from function_rows
+    )
     union all
-    (from function_rows except all from view_rows)
+    (
+        select * from function_rows
+        except all
+        select * from view_rows
+    )
 )
 
 select distinct store_id, record_index, record_id from differences

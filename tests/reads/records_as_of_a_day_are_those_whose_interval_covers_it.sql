@@ -29,13 +29,21 @@ expected_rows as (
     select days.day, intervals.*
     from days
     inner join intervals
-        on intervals.in_force_from <= days.day and coalesce(intervals.in_force_to >= days.day, true)
+        on days.day >= intervals.in_force_from and coalesce(days.day <= intervals.in_force_to, true)
 ),
 
 differences as (
-    (from function_rows except all from expected_rows)
+    (
+        select * from function_rows
+        except all
+        select * from expected_rows
+    )
     union all
-    (from expected_rows except all from function_rows)
+    (
+        select * from expected_rows
+        except all
+        select * from function_rows
+    )
 )
 
 select distinct day, store_id, record_index, record_id from differences

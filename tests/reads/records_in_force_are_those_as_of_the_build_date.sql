@@ -10,9 +10,17 @@ function_rows as (
 ),
 
 differences as (
-    (from view_rows except all from function_rows)
+    (
+        select * from view_rows
+        except all
+        select * from function_rows
+    )
     union all
-    (from function_rows except all from view_rows)
+    (
+        select * from function_rows
+        except all
+        select * from view_rows
+    )
 )
 
 select distinct store_id, record_index, record_id from differences

@@ -29,5 +29,6 @@ from counted
 full outer join statuses on counted.store_id = statuses.store_id and counted.rule_id = statuses.rule_id
 left join found
     on coalesce(counted.store_id, statuses.store_id) = found.store_id and coalesce(counted.rule_id, statuses.rule_id) = found.rule_id
-where coalesce(counted.offender_count, 0) <> coalesce(found.row_count, 0)
+where
+    coalesce(counted.offender_count, 0) <> coalesce(found.row_count, 0)
     or coalesce(counted.offender_count, 0) <> coalesce(statuses.finding_count + statuses.waived_count, 0)

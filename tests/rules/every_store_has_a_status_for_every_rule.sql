@@ -2,15 +2,24 @@
 with
 
 expected as (
-    select stores.store_id, rules.rule_id
+    select
+        stores.store_id,
+        rules.rule_id
     from {{ governed_memory.relation('stores') }} as stores
     cross join {{ governed_memory.relation('rules') }} as rules
 ),
 
-rule_statuses as (select * from {{ governed_memory.relation('rule_statuses') }})
+rule_statuses as (select * from {{ governed_memory.relation('rule_statuses') }}),
 
-select store_id, rule_id from expected
-anti join rule_statuses using (store_id, rule_id)
-union all
-select store_id, rule_id from rule_statuses
-anti join expected using (store_id, rule_id)
+differences as (
+    select
+        coalesce(expected.store_id, rule_statuses.store_id) as store_id,
+        coalesce(expected.rule_id, rule_statuses.rule_id) as rule_id,
+        expected.rule_id is not null as is_expected
+    from expected
+    full outer join rule_statuses
+        on expected.store_id = rule_statuses.store_id and expected.rule_id = rule_statuses.rule_id
+    where expected.rule_id is null or rule_statuses.rule_id is null
+)
+
+select * from differences

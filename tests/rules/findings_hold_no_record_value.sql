@@ -1,5 +1,5 @@
 {#- Neither the column nor a quotation of it: a steward may see a finding without being able to read the record (G7, C23). Quotations
-    are looked for in the example stores, whose values are sentences and no identifiers. -#}
+    are looked for of values long enough to be sentences and no identifiers, in the example stores. -#}
 with
 
 findings as (select * from {{ governed_memory.relation('findings') }}),
@@ -14,7 +14,7 @@ quotations as (
     from findings
     inner join record_rows
         on findings.store_id = record_rows.store_id and findings.record_index = record_rows.record_index
-    where findings.store_id in ('reference', 'reference_edges') and contains(findings.detail, record_rows.value)
+    where findings.store_id in ('reference', 'reference_edges') and length(record_rows.value) > 20 and contains(findings.detail, record_rows.value)
 )
 
 select * from quotations

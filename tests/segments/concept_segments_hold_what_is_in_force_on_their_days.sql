@@ -14,9 +14,15 @@ compared_concepts as (select distinct store_id, concept_id from intervals),
 records as (select * from {{ governed_memory.relation('records') }}),
 
 days as (
-    select distinct store_id, concept_id, question_class_id, starts_on, ends_on, unnest([starts_on, coalesce(ends_on, date '9999-12-31')]) as day
+    select distinct
+        segments.store_id,
+        segments.concept_id,
+        segments.question_class_id,
+        segments.starts_on,
+        unnest([segments.starts_on, coalesce(segments.ends_on, date '9999-12-31')]) as day
     from segments
-    semi join compared_concepts using (store_id, concept_id)
+    semi join compared_concepts
+        on segments.store_id = compared_concepts.store_id and segments.concept_id = compared_concepts.concept_id
 ),
 
 expected as (
@@ -41,9 +47,17 @@ held as (
 ),
 
 differences as (
-    (from expected except all from held)
+    (
+        select * from expected
+        except all
+        select * from held
+    )
     union all
-    (from held except all from expected)
+    (
+        select * from held
+        except all
+        select * from expected
+    )
 )
 
 select * from differences

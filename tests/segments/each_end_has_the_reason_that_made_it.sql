@@ -9,7 +9,8 @@ record_intervals as (
 
 select store_id, record_index, record_id, ended_by, end_reason
 from record_intervals
-where (ended_by is not null and coalesce(end_reason not in ('replaced', 'ended', 'was_wrong'), true))
+where
+    (ended_by is not null and coalesce(end_reason not in ('replaced', 'ended', 'was_wrong'), true))
     or (end_reason = 'expired' and in_force_to is distinct from valid_to)
     or (end_reason is null and in_force_to is not null)
     or (end_reason = 'was_wrong')

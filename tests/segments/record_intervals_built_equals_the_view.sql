@@ -6,9 +6,17 @@ view_rows as (select * from {{ governed_memory.relation('record_intervals') }}),
 built_rows as (select * from {{ governed_memory.relation('record_intervals_built') }}),
 
 differences as (
-    (from view_rows except all from built_rows)
+    (
+        select * from view_rows
+        except all
+        select * from built_rows
+    )
     union all
-    (from built_rows except all from view_rows)
+    (
+        select * from built_rows
+        except all
+        select * from view_rows
+    )
 )
 
 select distinct store_id, record_index, record_id from differences

@@ -12,9 +12,17 @@ intervals as (
 ),
 
 differences as (
-    (from periods except all from intervals)
+    (
+        select * from periods
+        except all
+        select * from intervals
+    )
     union all
-    (from intervals except all from periods)
+    (
+        select * from intervals
+        except all
+        select * from periods
+    )
 )
 
 select distinct store_id, record_index from differences
