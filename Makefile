@@ -33,7 +33,7 @@ lint: $(VENV)/.test ## sqlfluff, ruff and mypy
 	$(BIN)/ruff check python
 	$(BIN)/ruff format --check python
 	$(BIN)/mypy
-	$(BIN)/sqlfluff lint --processes 2 models analyses
+	$(BIN)/sqlfluff lint --processes 2 models analyses tests
 
 bench: $(VENV)/.test ## time the checks and reads beside the peers (minutes)
 	$(BIN)/python python/benchmarks/run.py

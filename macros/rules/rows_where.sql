@@ -26,7 +26,7 @@ where {{ condition }}
 with
 
 supersessions as (
-    select *
+    select distinct store_id, successor_index, predecessor_id
     from {{ governed_memory.relation(source) }}
     where {{ condition }}
 ),

@@ -17,7 +17,7 @@ waivers as (
     select waivers.*
     from {{ governed_memory.relation('stg_waivers') }} as waivers
     cross join builds
-    where coalesce(waivers.ends_on >= builds.on_date, false) and waivers.reason is not null
+    where coalesce(waivers.ends_on >= builds.on_date, false) and not coalesce({{ governed_memory.is_blank('waivers.reason') }}, true)
 ),
 
 offenders_judged as (

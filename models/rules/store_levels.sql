@@ -1,4 +1,4 @@
-{#- presence_level agrees with the published checker (L1); and so knows no waivers; level also asks the value rules (L2). An empty store reaches none. -#}
+{#- presence_level agrees with the published checker (L1), and so knows no waivers; level also asks the value rules (L2). An empty store reaches none. -#}
 with
 
 stores as (select * from {{ governed_memory.relation('stores') }}),

@@ -16,7 +16,7 @@ violations as (
         'source_unknown' as rule_id,
         null::varchar as detail
     from records
-    inner join registered
+    semi join registered
         on records.store_id = coalesce(registered.store_id, records.store_id)
     anti join sources
         on records.source_id = sources.source_id and records.store_id = coalesce(sources.store_id, records.store_id)
