@@ -6,7 +6,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint bench compiled docs clean
+.PHONY: help build test lint compiled docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,9 +34,6 @@ lint: $(VENV)/.test ## sqlfluff, ruff and mypy
 	$(BIN)/ruff format --check python
 	$(BIN)/mypy
 	$(BIN)/sqlfluff lint --processes 2 models analyses tests
-
-bench: $(VENV)/.test ## time the checks and reads beside the peers (minutes)
-	$(BIN)/python python/benchmarks/run.py
 
 compiled: $(VENV)/.core ## write the compiled models into the Python package
 	$(BIN)/python python/tools/compile_models.py
