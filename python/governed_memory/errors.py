@@ -6,6 +6,9 @@ GovernedMemoryError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class GovernedMemoryError(Exception):
     """Root of every error this package raises on purpose. The message is one line."""
@@ -13,3 +16,9 @@ class GovernedMemoryError(Exception):
 
 class InputError(GovernedMemoryError):
     """Something given to the package cannot be used. Commands exit with 2 on it."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'?` for the known word that comes nearest, or nothing where none is near."""
+    near = get_close_matches(word, sorted(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else ""

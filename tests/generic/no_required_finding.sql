@@ -3,23 +3,5 @@
     the graph. Failing rows name records and rules and hold no record's value. -#}
 {% test no_required_finding(model) %}
 {{ config(severity='error') }}
-with
-
-findings as (select * from {{ governed_memory.relation('findings') }}),
-
-validation_errors as (
-    select
-        store_id,
-        record_id,
-        field,
-        rule_id,
-        level,
-        requirement,
-        party_id,
-        party_role
-    from findings
-    where rule_id = '{{ model.identifier }}' and severity = 'error'
-)
-
-select * from validation_errors
+{{ governed_memory.findings_of(model.identifier, 'error') }}
 {% endtest %}

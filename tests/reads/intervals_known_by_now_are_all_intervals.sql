@@ -25,18 +25,6 @@ function_rows as (
     anti join undated_stores on intervals.store_id = undated_stores.store_id
 ),
 
-differences as (
-    (
-        select * from view_rows
-        except all
-        select * from function_rows
-    )
-    union all
-    (
-        select * from function_rows
-        except all
-        select * from view_rows
-    )
-)
+{{ governed_memory.rows_that_differ('view_rows', 'function_rows') }}
 
 select distinct store_id, record_index, record_id from differences

@@ -32,18 +32,6 @@ expected_rows as (
         on days.day >= intervals.in_force_from and coalesce(days.day <= intervals.in_force_to, true)
 ),
 
-differences as (
-    (
-        select * from function_rows
-        except all
-        select * from expected_rows
-    )
-    union all
-    (
-        select * from expected_rows
-        except all
-        select * from function_rows
-    )
-)
+{{ governed_memory.rows_that_differ('function_rows', 'expected_rows') }}
 
 select distinct day, store_id, record_index, record_id from differences

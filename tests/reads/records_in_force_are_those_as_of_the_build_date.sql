@@ -9,18 +9,6 @@ function_rows as (
     from builds, lateral (select * from {{ governed_memory.relation('records_as_of') }}(builds.on_date)) as reads
 ),
 
-differences as (
-    (
-        select * from view_rows
-        except all
-        select * from function_rows
-    )
-    union all
-    (
-        select * from function_rows
-        except all
-        select * from view_rows
-    )
-)
+{{ governed_memory.rows_that_differ('view_rows', 'function_rows') }}
 
 select distinct store_id, record_index, record_id from differences

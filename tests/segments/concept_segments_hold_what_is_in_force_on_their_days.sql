@@ -46,18 +46,6 @@ held as (
     where segments.in_force_count > 0
 ),
 
-differences as (
-    (
-        select * from expected
-        except all
-        select * from held
-    )
-    union all
-    (
-        select * from held
-        except all
-        select * from expected
-    )
-)
+{{ governed_memory.rows_that_differ('expected', 'held') }}
 
 select * from differences

@@ -5,18 +5,6 @@ view_rows as (select * from {{ governed_memory.relation('record_intervals') }}),
 
 built_rows as (select * from {{ governed_memory.relation('record_intervals_built') }}),
 
-differences as (
-    (
-        select * from view_rows
-        except all
-        select * from built_rows
-    )
-    union all
-    (
-        select * from built_rows
-        except all
-        select * from view_rows
-    )
-)
+{{ governed_memory.rows_that_differ('view_rows', 'built_rows') }}
 
 select distinct store_id, record_index, record_id from differences

@@ -11,18 +11,6 @@ intervals as (
     from {{ governed_memory.relation('record_intervals') }}
 ),
 
-differences as (
-    (
-        select * from periods
-        except all
-        select * from intervals
-    )
-    union all
-    (
-        select * from intervals
-        except all
-        select * from periods
-    )
-)
+{{ governed_memory.rows_that_differ('periods', 'intervals') }}
 
 select distinct store_id, record_index from differences

@@ -47,7 +47,7 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
         {"published_findings", "store_levels", "findings"},
         empty={"record_ledger", VALUE_OFFENDERS} if presence_only else {"record_ledger"},
         constants=UNREAD | (UNREAD_BY_PRESENCE if presence_only else {}),
-        kinds={"findings": "view", "records": "view", "record_supersessions": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"},
+        kinds={"findings": "view", "records": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"},
     )
     [level] = warehouse.rows(connection, "select * from store_levels")
     findings = [

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import duckdb
 
 from governed_memory import warehouse
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse import StoreFile
 
 # The fields of an answer, as the profile names them, and the columns of the read they come from.
@@ -81,7 +80,7 @@ def records_as_of(
     """
     day("DATE", on_date)
     known = f"'{instant('--known-on', known_on)}'" if known_on else "null"
-    classes = "[" + ", ".join(_text(name) for name in scope) + "]" if scope else "null"
+    classes = "[" + ", ".join(warehouse.literal(name) for name in scope) + "]" if scope else "null"
     # Literals, not parameters: the planner then drops the half of the read that is not asked for.
     return warehouse.rows(
         connection,
@@ -109,8 +108,7 @@ def left_out(connection: duckdb.DuckDBPyConnection, *, store_id: str | None, con
     notices = []
     if not counts["held"] and concept is not None:
         concepts = [row["concept_id"] for row in warehouse.rows(connection, "select distinct concept_id from records where concept_id is not null")]
-        near = get_close_matches(concept, concepts, n=1)
-        notices.append(f"no record is about {concept!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        notices.append("; ".join(filter(None, [f"no record is about {concept!r}", did_you_mean(concept, concepts)])))
     if counts["duplicate"]:
         notices.append(f"{counts['duplicate']} records share an identifier with another ({counts['one_duplicate']!r}) and are left out: duplicate_record_id")
     if counts["unknown"]:
@@ -144,7 +142,3 @@ def instant(name: str, text: str) -> str:
     except ValueError as error:
         raise InputError(f"{name}: {text!r} is neither a date nor a timestamp; write it as yyyy-mm-dd or yyyy-mm-ddThh:mm:ss (UTC)") from error
     return (parsed.astimezone(datetime.UTC).replace(tzinfo=None) if parsed.tzinfo else parsed).isoformat(sep=" ")
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

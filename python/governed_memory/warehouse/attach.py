@@ -9,13 +9,12 @@ import datetime
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import duckdb
 
-from governed_memory.errors import InputError
-from governed_memory.warehouse.connection import open_memory
+from governed_memory.errors import InputError, did_you_mean
+from governed_memory.warehouse.connection import literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.models import build
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
@@ -128,16 +127,16 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     uniform = all(valid_to in shape and len(shape) == len(set(shape)) for shape in shapes)
     folded = [key.casefold() for key in keys]
     if keys and all(keys) and uniform and len(set(folded)) == len(folded):
-        types = ", ".join(f"{_text(key)}: 'JSON'" for key in keys)
+        types = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
         reader = f"read_json({_path_text(store)}, {options}, columns = {{{types}}})"
         picked = {key: _name(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
-        paths = ", ".join(_text(_path(key)) for key in keys)
+        paths = ", ".join(literal(_path(key)) for key in keys)
         reader = f"(select json, json_extract(json, [{paths}]) as fields from {objects})"
         picked = {key: f"fields[{place}]" for place, key in enumerate(keys, start=1)}
         repeats = "len(json_keys(json)) <> len(list_distinct(json_keys(json)))"
-        flags = f"json_exists(json, {_text(_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
+        flags = f"json_exists(json, {literal(_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
     roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
     _stage(connection, store, f"{flags}, false as is_from_columns", roles, reader)
     notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
@@ -146,7 +145,7 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
 
 def _stage(connection: duckdb.DuckDBPyConnection, store: StoreFile, flags: str, roles: str, reader: str) -> None:
     # A view: the file is read once, by record_rows, which also numbers the rows (warehouse.models.NUMBERED).
-    reading = f"false as is_valid_to_exclusive, true as is_null_end_open, {_text(store.zone)} as zone, []::varchar[] as open_markers"
+    reading = f"false as is_valid_to_exclusive, true as is_null_end_open, {literal(store.zone)} as zone, []::varchar[] as open_markers"
     connection.execute(
         f"create view stg_store_rows as select '{STORE_ID}' as store_id, null::bigint as record_index, {flags}, {reading}, {roles} from {reader}"
     )
@@ -167,8 +166,7 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
     found = {name: type_ for name, type_, *_ in connection.execute(f"describe select * from {reader}").fetchall()}
     for role, column in store.mapping.items():
         if column not in found:
-            near = get_close_matches(column, found, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(found)}"
+            hint = did_you_mean(column, found) or f"its columns are {', '.join(found)}"
             raise InputError(f"{store.path}: has no column {column!r}, which --map gives for {role}; {hint}")
     roles = ", ".join(
         f"{_column_as_json(role, store.columns[role], found[store.columns[role]])} as {role}" if store.columns.get(role) in found else f"null::json as {role}"
@@ -186,18 +184,18 @@ def _constants(absent: Iterable[str]) -> dict[str, str]:
     # Presence and dates are worked out from these three in columns of their own.
     plain = [role for role in absent if role not in ("record_id", "valid_from", "valid_to")]
     nulls = {held_elsewhere.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
-    return {"store_id": _text(STORE_ID), "open_markers": "[]::varchar[]", **nulls}
+    return {"store_id": literal(STORE_ID), "open_markers": "[]::varchar[]", **nulls}
 
 
 def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
     if kind == CSV:
         # Everything stated: a reader that guesses drops rows of another length, and types that turn 0012 into 12.
-        dialect = f"delim = {_text(store.delimiter())}, quote = '\"', escape = '\"', header = true, all_varchar = true, strict_mode = true, skip = 0"
+        dialect = f"delim = {literal(store.delimiter())}, quote = '\"', escape = '\"', header = true, all_varchar = true, strict_mode = true, skip = 0"
         return f"read_csv({_path_text(store)}, {dialect}, max_line_size = {RECORD_LIMITS[0]}, hive_partitioning = false)"
     if kind == PARQUET:
         return f"read_parquet({_path_text(store)}, hive_partitioning = false)"
     assert kind == DUCKDB
-    connection.execute(f"attach {_text(store.file)} as attached (read_only)")
+    connection.execute(f"attach {literal(store.file)} as attached (read_only)")
     tables = [row[0] for row in connection.execute(TABLES).fetchall()]
     if store.table is None and len(tables) != 1:
         raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
@@ -217,18 +215,13 @@ def _column_as_json(role: str, column: str, type_: str) -> str:
 
 
 def _unmapped(store: StoreFile, role: str, key: str, seen: set[str]) -> str:
-    near = get_close_matches(key, sorted(seen), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{store.path}: no record has the key {key!r}, which --map gives for {role}; every record counts as missing it{hint}"
-
-
-def _text(value: object) -> str:
-    return "'" + str(value).replace("'", "''") + "'"
+    text = f"{store.path}: no record has the key {key!r}, which --map gives for {role}; every record counts as missing it"
+    return "; ".join(filter(None, [text, did_you_mean(key, seen)]))
 
 
 def _path_text(store: StoreFile) -> str:
     """The path as a reader takes it: with no character that would make it a pattern."""
-    return _text(re.sub(r"([*?\[])", r"[\1]", str(store.file)))
+    return literal(re.sub(r"([*?\[])", r"[\1]", str(store.file)))
 
 
 def _name(value: str) -> str:

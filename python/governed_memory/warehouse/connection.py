@@ -54,3 +54,8 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]
     result = connection.execute(sql, values or {})
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def literal(value: object) -> str:
+    """A value's text as an SQL literal."""
+    return "'" + str(value).replace("'", "''") + "'"

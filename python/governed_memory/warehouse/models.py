@@ -10,6 +10,8 @@ from typing import Any
 
 import duckdb
 
+from governed_memory.warehouse.connection import literal
+
 
 @lru_cache(maxsize=1)
 def compiled() -> dict[str, Any]:
@@ -99,5 +101,5 @@ def _create_seed(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     table = compiled()["seeds"][name]
     columns = ", ".join(f'"{column}" {type_}' for column, type_ in table["columns"].items())
     connection.execute(f'create table main."{name}" ({columns})')
-    cells = ", ".join("(" + ", ".join("null" if not cell else "'" + cell.replace("'", "''") + "'" for cell in row) + ")" for row in table["rows"])
+    cells = ", ".join("(" + ", ".join(literal(cell) if cell else "null" for cell in row) + ")" for row in table["rows"])
     connection.execute(f'insert into main."{name}" values {cells}')

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, did_you_mean
 
 # As in macros/staging/roles.sql, which a test holds equal. written_by has no column of its own name: only a mapping gives one (T8).
 ROLES = (
@@ -100,9 +99,8 @@ def parse_mapping(text: str) -> dict[str, str]:
         if not (equals and role and column):
             raise InputError(f"--map: {pair!r} is not role=column")
         if role not in ROLES:
-            near = get_close_matches(role, ROLES, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; roles are {', '.join(ROLES)}"
-            raise InputError(f"--map: {role!r} is no role{hint}")
+            hint = did_you_mean(role, ROLES) or f"roles are {', '.join(ROLES)}"
+            raise InputError(f"--map: {role!r} is no role; {hint}")
         if role in mapping:
             raise InputError(f"--map: {role!r} is mapped twice, to {mapping[role]!r} and to {column!r}")
         mapping[role] = column
