@@ -2,9 +2,16 @@
 {% macro unregistered_names(rule_id, register, key, fields) -%}
 with
 
-records as (select * from {{ governed_memory.relation('records') }}),
-
 register as (select * from {{ governed_memory.relation(register) }}),
+
+-- without a register the rule asks nothing, and no record is read
+registered as (select 1 as is_registered from register limit 1),
+
+records as (
+    select records.*
+    from {{ governed_memory.relation('records') }} as records
+    cross join registered
+),
 
 named as (
     {% for field, names in fields.items() -%}
@@ -32,7 +39,6 @@ violations as (
         null::varchar as detail
     from named
     anti join register on named.{{ key }} = register.{{ key }}
-    where (select count(*) from {{ governed_memory.relation(register) }}) > 0
 )
 
 select * from violations

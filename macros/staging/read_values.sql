@@ -10,13 +10,20 @@
     {{- governed_memory.list_value(rows ~ '.' ~ role) if role in governed_memory.list_roles() else governed_memory.text_value(rows ~ '.' ~ role) -}}
 {%- endmacro %}
 
-{#- The text of a value; null for null, blank text, [] and {}. false and 0 are values. Most texts begin with a letter or digit and
-    need no closer look. -#}
-{% macro text_value(column) -%}
+{#- Whether a value says anything: not null, blank text, [] or {}. false and 0 do. JSON text begins with a quote: what follows it is a letter
+    or digit in most values, which need no closer look. -#}
+{% macro is_stated(column) -%}
     case
-        when {{ column }} ->> '$' >= '!' and {{ column }} ->> '$' < '[' or {{ column }} ->> '$' >= 'a' and {{ column }} ->> '$' < '{' then {{ column }} ->> '$'
-        when {{ column }} not in ('[]', '{}', '""') and not {{ governed_memory.is_blank(column ~ " ->> '$'") }} then {{ column }} ->> '$'
+        when {{ column }} is null then false
+        when cast({{ column }} as varchar) >= '"#' and cast({{ column }} as varchar) < '"[' then true
+        when cast({{ column }} as varchar) >= '"a' and cast({{ column }} as varchar) < '"{' then true
+        else {{ column }} not in ('[]', '{}', '""', 'null') and not {{ governed_memory.is_blank(column ~ " ->> '$'") }}
     end
+{%- endmacro %}
+
+{#- The text of a value that says anything. -#}
+{% macro text_value(column) -%}
+    case when {{ governed_memory.is_stated(column) }} then {{ column }} ->> '$' end
 {%- endmacro %}
 
 {#- A list of texts: one plain text is a list of one; [] and blanks are null (nothing stated). An object gives an empty list, and malformed_field says so. -#}

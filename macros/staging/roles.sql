@@ -13,6 +13,11 @@
     {{- return(['applies_to', 'does_not_apply_to', 'release_to', 'supersedes']) -}}
 {%- endmacro %}
 
+{#- The roles whose absence the presence rules report, beside valid_from and valid_to, which read apart. -#}
+{% macro presence_roles() -%}
+    {{- return(['source', 'concept_owner', 'owner_role', 'applies_to', 'does_not_apply_to', 'release_to', 'supersedes']) -}}
+{%- endmacro %}
+
 {% macro role_columns(store_id, store) -%}
     {%- set mapped = store.get('columns', {}) -%}
     {%- for role in mapped if role not in governed_memory.roles() -%}

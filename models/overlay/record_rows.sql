@@ -8,7 +8,7 @@ texts as (
     select
         store_rows.store_id,
         store_rows.record_index,
-        store_rows.is_valid_to_stated,
+        store_rows.is_valid_to_stated as is_end_stated,
         store_rows.has_repeated_key,
         store_rows.is_from_columns,
         store_rows.is_valid_to_exclusive,
@@ -17,6 +17,7 @@ texts as (
         store_rows.open_markers,
         {% for role in governed_memory.roles() if role != 'value' -%}
         {{ governed_memory.role_value(role, 'store_rows') }} as {{ role }},
+        {{ governed_memory.is_stated('store_rows.' ~ role) }} as is_{{ role }}_stated,
         {% endfor %}
         store_rows.value ->> '$' as value,
         hash(store_rows.value) as value_hash,
@@ -58,8 +59,8 @@ record_rows as (
         value_hash,
         starts_on as valid_from,
         case when not is_end_sentinel then ends_on end as valid_to,
-        valid_from is not null as is_valid_from_stated,
-        is_valid_to_stated and (is_null_end_open or not is_from_columns or valid_to is not null) as is_valid_to_stated,
+        is_valid_from_stated,
+        is_end_stated and (is_null_end_open or not is_from_columns or is_valid_to_stated) as is_valid_to_stated,
         case when valid_from is not null and starts_on is null then 'not_a_date' end as valid_from_problem,
         case
             when is_end_sentinel then 'sentinel'
@@ -81,8 +82,12 @@ record_rows as (
         policy,
         rule,
         priority,
-        coalesce(conflict_policy, policy, rule) is not null or applies_to is not null or does_not_apply_to is not null as states_rule,
-        coalesce(classification, confidential, restricted) is not null or release_to is not null as carries_restriction,
+        {% for role in governed_memory.presence_roles() -%}
+        is_{{ role }}_stated,
+        {% endfor %}
+        is_conflict_policy_stated and not is_policy_denied as states_policy,
+        is_conflict_policy_stated or is_policy_stated or is_rule_stated or is_applies_to_stated or is_does_not_apply_to_stated as states_rule,
+        is_classification_stated or is_confidential_stated or is_restricted_stated or is_release_to_stated as carries_restriction,
         withdrawal,
         written_by,
         coalesce({{ governed_memory.zoned_timestamp('recorded_at', "'UTC'") }}, {{ governed_memory.plain_date('recorded_at') }}) as recorded_at,

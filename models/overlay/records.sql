@@ -17,7 +17,10 @@ first_builds as (
 
 records as (
     select
-        record_rows.* exclude (open_markers, has_repeated_key, malformed_field),  -- noqa: RF02
+        record_rows.* exclude (
+            open_markers, has_repeated_key, malformed_field, states_policy,
+            {% for role in governed_memory.presence_roles() -%} is_{{ role }}_stated{{ ', ' if not loop.last }} {%- endfor %}
+        ),  -- noqa: RF02
         coalesce(
             record_rows.release_to is not null
             {% for marker in ['classification', 'confidential', 'restricted'] -%}

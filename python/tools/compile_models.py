@@ -13,6 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import duckdb
+
+from governed_memory.warehouse import StoreFile, attach
+
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "governed_memory" / "warehouse" / "compiled_models.json"
 # What stands for the attached stores and the run: gmem supplies its own.
@@ -62,8 +66,8 @@ def in_order(nodes: dict[str, dict]) -> list[dict]:
 
 def package_list() -> dict:
     """The list as it is written: seeds of the profile as rows, models in order."""
-    nodes = {}
-    seeds = {}
+    nodes: dict[str, dict] = {}
+    seeds: dict[str, dict] = {}
     for node in compile_manifest()["nodes"].values():
         name = node["name"]
         if node["resource_type"] == "seed" and node["path"].startswith("profile/"):
@@ -79,7 +83,22 @@ def package_list() -> dict:
                 "reads": sorted({parent.split(".")[-1] for parent in node["depends_on"]["nodes"]}),
                 "sql": node["compiled_code"].strip(),
             }
-    return {"seeds": dict(sorted(seeds.items())), "models": in_order(nodes)}
+    models = in_order(nodes)
+    add_columns(seeds, models)
+    return {"seeds": dict(sorted(seeds.items())), "models": models}
+
+
+def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:
+    """Give each model its columns and their types, which a database over a store without records tells."""
+    with duckdb.connect(":memory:") as connection, tempfile.NamedTemporaryFile(suffix=".jsonl") as empty:
+        attach(connection, StoreFile(empty.name))
+        for name, table in seeds.items():
+            connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in table["columns"].items())})')
+        for model in models:
+            if model["kind"] != "table_function":
+                connection.execute(f'create view "{model["name"]}" as {model["sql"]}')
+                described = connection.execute(f'describe "{model["name"]}"').fetchall()
+                model["columns"] = {column: type_ for column, type_, *_ in described}
 
 
 def main() -> int:

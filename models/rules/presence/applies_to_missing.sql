@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('applies_to_missing', 'applies_to', "states_rule and applies_to is null") }}
+{{ governed_memory.rows_where('applies_to_missing', 'applies_to', "states_rule and not is_applies_to_stated") }}

@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('concept_owner_missing', 'concept_owner', "concept_owner is null") }}
+{{ governed_memory.rows_where('concept_owner_missing', 'concept_owner', "not is_concept_owner_stated") }}

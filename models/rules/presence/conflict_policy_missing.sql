@@ -9,7 +9,7 @@ silent as (
     select store_id
     from record_rows
     group by store_id
-    having count(conflict_policy) = 0
+    having not bool_or(states_policy)
 ),
 
 violations as (

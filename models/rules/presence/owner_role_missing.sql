@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('owner_role_missing', 'owner_role', "owner_role is null") }}
+{{ governed_memory.rows_where('owner_role_missing', 'owner_role', "not is_owner_role_stated") }}

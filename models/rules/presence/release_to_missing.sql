@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('release_to_missing', 'release_to', "carries_restriction and release_to is null") }}
+{{ governed_memory.rows_where('release_to_missing', 'release_to', "carries_restriction and not is_release_to_stated") }}

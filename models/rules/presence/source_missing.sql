@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('source_missing', 'source', "source_id is null") }}
+{{ governed_memory.rows_where('source_missing', 'source', "not is_source_stated") }}

@@ -1,1 +1,1 @@
-{{ governed_memory.rows_where('supersedes_missing', 'supersedes', "supersedes is null") }}
+{{ governed_memory.rows_where('supersedes_missing', 'supersedes', "not is_supersedes_stated") }}

@@ -12,18 +12,15 @@ from governed_memory.warehouse import StoreFile
 
 PRESENCE_OFFENDERS = "int_presence_offenders"
 VALUE_OFFENDERS = "int_value_offenders"
-# Columns of record_rows that a check does not read, and those that one of presence alone does not read.
-UNREAD = {"value": "null::varchar"}
-UNREAD_BY_PRESENCE = {
-    "concept_id": "null::varchar",
-    "value_hash": "null::ubigint",
-    "valid_from": "null::date",
-    "valid_to": "null::date",
-    "valid_from_problem": "null::varchar",
-    "valid_to_problem": "null::varchar",
-    "recorded_at": "null::timestamp",
-    "malformed_field": "null::varchar",
-}
+# What the presence rules read of a row, and what tells who must act on a finding.
+PRESENCE_COLUMNS = {
+    "store_id", "record_id", "is_valid_from_stated", "is_valid_to_stated", "is_source_stated", "is_concept_owner_stated", "is_owner_role_stated",
+    "is_applies_to_stated", "is_does_not_apply_to_stated", "is_release_to_stated", "is_supersedes_stated",
+    "states_policy", "states_rule", "carries_restriction",
+}  # fmt: skip
+OWNER_COLUMNS = {"concept_owner", "owner_role"}
+# What no rule reads.
+UNREAD = {"value"}
 
 
 def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, shown: int | None = None) -> dict[str, Any]:
@@ -42,12 +39,14 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
     Raises:
         InputError: the file cannot be read.
     """
+    names_owners = shown is None
+    read = PRESENCE_COLUMNS | (OWNER_COLUMNS if names_owners else set())
     connection, attached = warehouse.open_store_file(
         store,
-        {"published_findings", "store_levels", "findings"},
+        {"published_findings", "store_levels"} | ({"findings"} if names_owners else set()),
         empty={"record_ledger", VALUE_OFFENDERS} if presence_only else {"record_ledger"},
-        constants=UNREAD | (UNREAD_BY_PRESENCE if presence_only else {}),
-        kinds={"findings": "view", "records": "view", "int_record_periods": "table", VALUE_OFFENDERS: "table"},
+        unread=warehouse.columns("record_rows").keys() - read if presence_only else UNREAD,
+        kinds={"findings": "view", "records": "view", "int_record_periods": "table", PRESENCE_OFFENDERS: "table", VALUE_OFFENDERS: "table"},
     )
     [level] = warehouse.rows(connection, "select * from store_levels")
     findings = [
@@ -69,7 +68,7 @@ def check(store: StoreFile, *, min_level: int = 1, presence_only: bool = False, 
         "policy_outside_records": store.policy_id is not None,
         "findings": findings,
         "value_findings": value_findings,
-        "owners": warehouse.rows(connection, OWNERS) if shown is None else [],
+        "owners": warehouse.rows(connection, OWNERS) if names_owners else [],
         "notices": attached.notices,
     }
 

@@ -76,15 +76,14 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
 
 
 def open_store_file(
-    store: StoreFile, targets: Collection[str], *, constants: dict[str, str] | None = None, **options: Any
+    store: StoreFile, targets: Collection[str], **options: Any
 ) -> tuple[duckdb.DuckDBPyConnection, Attached]:
     """A store file in a database of its own, with the models that will be queried. The file is read here, once.
 
     Args:
         store: the file and how it reads.
         targets: models that will be queried.
-        constants: columns of record_rows, as SQL, that need not be kept row by row; those that are alike in every row are found out.
-        options: further options of `build`.
+        options: options of `build` other than constants, which are found out here.
 
     Raises:
         InputError: the file cannot be read as records, or a mapped column is not in it.
@@ -92,7 +91,7 @@ def open_store_file(
     connection = open_memory()
     attached = attach(connection, store)
     try:
-        build(connection, targets, constants=attached.constants | (constants or {}), **options)
+        build(connection, targets, constants=attached.constants, **options)
     except duckdb.Error as error:
         raise explain_unreadable(store, store.format(), error) from error
     return connection, attached

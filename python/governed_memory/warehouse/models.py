@@ -15,9 +15,14 @@ from governed_memory.warehouse.connection import literal
 
 @lru_cache(maxsize=1)
 def compiled() -> dict[str, Any]:
-    """The packaged list: {"seeds": {name: {columns, rows}}, "models": [{name, kind, parameters, reads, sql}]}."""
+    """The packaged list: {"seeds": {name: {columns, rows}}, "models": [{name, kind, parameters, reads, sql, columns}]}."""
     models: dict[str, Any] = json.loads(resources.files(__package__).joinpath("compiled_models.json").read_text(encoding="utf-8"))
     return models
+
+
+def columns(model: str) -> dict[str, str]:
+    """The columns of a model, {name: type}, in their order."""
+    return next(entry["columns"] for entry in compiled()["models"] if entry["name"] == model)
 
 
 def seed(name: str) -> list[dict[str, str]]:
@@ -33,6 +38,7 @@ def build(
     empty: Collection[str] = (),
     kinds: dict[str, str] | None = None,
     constants: dict[str, str] | None = None,
+    unread: Collection[str] = (),
 ) -> None:
     """Create the named models and all they read, over the staging relations that `attach` has made.
 
@@ -41,7 +47,8 @@ def build(
         targets: models that will be queried.
         empty: models to create without a row, and without what they alone read.
         kinds: {model: 'view' or 'table'} where it should differ from the kind dbt gives it.
-        constants: {column of record_rows: SQL} for columns that need not be kept row by row.
+        constants: {column of record_rows: SQL} for columns that are alike in every row.
+        unread: columns of record_rows that the targets do not read; they are null.
     """
     kinds = kinds or {}
     by_name = {model["name"]: model for model in compiled()["models"]}
@@ -52,36 +59,32 @@ def build(
         name = model["name"]
         if name not in wanted:
             continue
-        if name in empty:
+        if name == NUMBERED:
+            nulls = {column: f"null::{columns(NUMBERED)[column]}" for column in sorted(unread)}
+            _create_record_rows(connection, model["sql"], nulls | (constants or {}))
+        elif name in empty:
             # a view, not a table: the planner sees that there is nothing and drops every join with it
-            connection.execute(f'create view main."{name}" as select {EMPTY_SHAPES[name]} where false')
+            connection.execute(f'create view main."{name}" as select {_nulls(model["columns"])} where false')
         elif model["kind"] == "table_function":
             connection.execute(f'create macro main."{name}"({", ".join(model["parameters"])}) as table {model["sql"]}')
         else:
             kind = kinds.get(name, "view" if model["kind"] == "view" else "table")
-            _create_model(connection, name, kind, model["sql"], constants or {})
+            connection.execute(f'create {kind} main."{name}" as {model["sql"]}')
 
 
-def _create_model(connection: duckdb.DuckDBPyConnection, name: str, kind: str, sql: str, constants: dict[str, str]) -> None:
-    if name != NUMBERED:
-        connection.execute(f'create {kind} main."{name}" as {sql}')
-        return
-    left_out = ", ".join(["record_index", *constants])
+def _create_record_rows(connection: duckdb.DuckDBPyConnection, sql: str, constants: dict[str, str]) -> None:
+    left_out = ", ".join({"record_index": "", **constants})
     supplied = "".join(f", {value} as {column}" for column, value in constants.items())
-    connection.execute(f'create table main."{name}__read" as select * exclude ({left_out}) from ({sql})')
-    connection.execute(f'create view main."{name}" as select rowid + 1 as record_index, *{supplied} from main."{name}__read"')
+    connection.execute(f'create table main."{NUMBERED}__read" as select * exclude ({left_out}) from ({sql})')
+    connection.execute(f'create view main."{NUMBERED}" as select rowid + 1 as record_index, *{supplied} from main."{NUMBERED}__read"')
 
 
 # Where the rows of a store get their place in it. Counting rows while a file is read would read it in one thread; the table counts anyway.
 NUMBERED = "record_rows"
 
-# Models that can be left out of a run, in the columns of their contract.
-EMPTY_SHAPES = {
-    "record_ledger": "null::varchar as store_id, null::varchar as record_id, null::varchar as fingerprint, "
-    "null::timestamp as first_built_at, null::timestamp as last_built_at",
-    "int_value_offenders": "null::varchar as store_id, null::bigint as record_index, null::varchar as record_id, null::varchar as concept_id, "
-    "null::varchar as field, null::varchar as rule_id, null::varchar as detail",
-}
+
+def _nulls(columns: dict[str, str]) -> str:
+    return ", ".join(f"null::{type_} as {name}" for name, type_ in columns.items())
 
 
 def _ancestors(by_name: dict[str, dict[str, Any]], targets: Collection[str], empty: Collection[str]) -> set[str]:
