@@ -6,7 +6,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint compiled docs clean
+.PHONY: help build test lint compiled docs bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ lint: $(VENV)/.test ## sqlfluff, ruff and mypy
 
 compiled: $(VENV)/.core ## write the compiled models into the Python package
 	$(BIN)/python python/tools/compile_models.py
+
+bench: $(VENV)/.test ## measure beside the peers and write docs/benchmarks.md (about 5 minutes)
+	$(BIN)/python python/benchmarks/bench.py
 
 docs: $(VENV)/.core ## the dbt documentation site, in target/
 	$(BIN)/dbt --quiet docs generate

@@ -20,6 +20,7 @@ from governed_memory.warehouse import StoreFile, attach
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "governed_memory" / "warehouse" / "compiled_models.json"
 # What stands for the attached stores and the run: gmem supplies its own.
+FUNCTIONS = ("table_function", "table_functions")
 SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build"}
 
 
@@ -79,7 +80,7 @@ def package_list() -> dict:
             nodes[name] = {
                 "name": name,
                 "kind": node["config"]["materialized"],
-                "parameters": node["config"].get("parameters") or [],
+                "parameters": node["config"].get("overloads") or [", ".join(node["config"].get("parameters") or [])],
                 "reads": sorted({parent.split(".")[-1] for parent in node["depends_on"]["nodes"]}),
                 "sql": node["compiled_code"].strip(),
             }
@@ -95,7 +96,7 @@ def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:
         for name, table in seeds.items():
             connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in table["columns"].items())})')
         for model in models:
-            if model["kind"] != "table_function":
+            if model["kind"] not in FUNCTIONS:
                 connection.execute(f'create view "{model["name"]}" as {model["sql"]}')
                 described = connection.execute(f'describe "{model["name"]}"').fetchall()
                 model["columns"] = {column: type_ for column, type_, *_ in described}

@@ -79,13 +79,12 @@ def records_as_of(
         InputError: a date is none.
     """
     day("DATE", on_date)
-    known = f"'{instant('--known-on', known_on)}'" if known_on else "null"
-    classes = "[" + ", ".join(warehouse.literal(name) for name in scope) + "]" if scope else "null"
-    # Literals, not parameters: the planner then drops the half of the read that is not asked for.
+    known = f", known_on => '{instant('--known-on', known_on)}'" if known_on else ""
+    classes = f", scope => [{', '.join(warehouse.literal(name) for name in scope)}]" if scope else ""
     return warehouse.rows(
         connection,
         f"""select {", ".join(f"{column} as {name}" for name, column in COLUMNS.items())}
-        from records_as_of(date '{on_date}', known_on => {known}, scope => {classes})
+        from records_as_of(date '{on_date}'{known}{classes})
         where ($store::varchar is null or store_id = $store) and ($concept::varchar is null or concept_id = $concept)
         order by store_id, concept_id, record_id, record_index""",
         {"store": store_id, "concept": concept},

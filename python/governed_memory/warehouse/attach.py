@@ -75,9 +75,7 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
         raise explain_unreadable(store, kind, error) from error
 
 
-def open_store_file(
-    store: StoreFile, targets: Collection[str], **options: Any
-) -> tuple[duckdb.DuckDBPyConnection, Attached]:
+def open_store_file(store: StoreFile, targets: Collection[str], **options: Any) -> tuple[duckdb.DuckDBPyConnection, Attached]:
     """A store file in a database of its own, with the models that will be queried. The file is read here, once.
 
     Args:

@@ -65,8 +65,9 @@ def build(
         elif name in empty:
             # a view, not a table: the planner sees that there is nothing and drops every join with it
             connection.execute(f'create view main."{name}" as select {_nulls(model["columns"])} where false')
-        elif model["kind"] == "table_function":
-            connection.execute(f'create macro main."{name}"({", ".join(model["parameters"])}) as table {model["sql"]}')
+        elif model["kind"] in FUNCTIONS:
+            ways = zip(model["parameters"], model["sql"].split("\n;\n"), strict=True)
+            connection.execute(f'create macro main."{name}" ' + ", ".join(f"({parameters}) as table ({sql})" for parameters, sql in ways))
         else:
             kind = kinds.get(name, "view" if model["kind"] == "view" else "table")
             connection.execute(f'create {kind} main."{name}" as {model["sql"]}')
@@ -79,6 +80,7 @@ def _create_record_rows(connection: duckdb.DuckDBPyConnection, sql: str, constan
     connection.execute(f'create view main."{NUMBERED}" as select rowid + 1 as record_index, *{supplied} from main."{NUMBERED}__read"')
 
 
+FUNCTIONS = ("table_function", "table_functions")
 # Where the rows of a store get their place in it. Counting rows while a file is read would read it in one thread; the table counts anyway.
 NUMBERED = "record_rows"
 
