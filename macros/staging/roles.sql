@@ -29,3 +29,8 @@
     {%- endfor -%}
     {{- return(columns) -}}
 {%- endmacro %}
+
+{#- A text as SQL, whatever quotes it holds. -#}
+{% macro text_literal(text) -%}
+    {{- return("'" ~ (text | string | replace("'", "''")) ~ "'") -}}
+{%- endmacro %}

@@ -19,12 +19,19 @@
 {%- endmacro %}
 
 
+{#- Where the rows of a store are: a path or reader call as the source gives it, or a table, with its database only where that is another one. -#}
+{% macro store_location(store) -%}
+    {%- set place = source(store.source[0], store.source[1]) -%}
+    {{- return(place.include(database=(place.database != target.database)) | string) -}}
+{%- endmacro %}
+
+
 {#- How the rows of a store read, beside each row: the columns that stores has too, without a join that could change the rows' order. -#}
 {% macro store_reading(store) -%}
         {{ store.get('valid_to_is') == 'exclusive' }} as is_valid_to_exclusive,
         {{ store.get('null_end') != 'unknown' }} as is_null_end_open,
-        {{ dbt.string_literal(store.get('zone', 'UTC')) }} as zone,
-        [{% for marker in store.get('open_markers', []) %}{{ dbt.string_literal(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers
+        {{ governed_memory.text_literal(store.get('zone', 'UTC')) }} as zone,
+        [{% for marker in store.get('open_markers', []) %}{{ governed_memory.text_literal(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers
 {%- endmacro %}
 
 
@@ -56,7 +63,7 @@
     {%- set paths = [] -%}
     {%- for column in columns.values() -%} {%- do paths.append(governed_memory.json_path(column)) -%} {%- endfor -%}
     select
-        {{ dbt.string_literal(store_id) }} as store_id,
+        {{ governed_memory.text_literal(store_id) }} as store_id,
         row_number() over () as record_index,
         json_exists(json, {{ governed_memory.json_path(columns['valid_to']) }}) as is_valid_to_stated,
         len(json_keys(json)) <> len(list_distinct(json_keys(json))) as has_repeated_key,
@@ -69,7 +76,7 @@
         select
             case
                 when json_type(json) = 'OBJECT' then json
-                else error({{ dbt.string_literal('store ' ~ store_id ~ ': every record must be a JSON object; a JSON array belongs in a file that ends in .json, one object a line in one that ends in .jsonl. Found ') }} || json_type(json))
+                else error({{ governed_memory.text_literal('store ' ~ store_id ~ ': every record must be a JSON object; a JSON array belongs in a file that ends in .json, one object a line in one that ends in .jsonl. Found ') }} || json_type(json))
             end as json,
             json_extract(json, [{{ paths | join(', ') }}]) as fields,
         from {{ reader }}
@@ -78,7 +85,7 @@
 
 
 {% macro json_path(key) -%}
-    {{- return(dbt.string_literal('$."' ~ key | replace('"', '\\"') ~ '"')) -}}
+    {{- return(governed_memory.text_literal('$."' ~ key | replace('"', '\\"') ~ '"')) -}}
 {%- endmacro %}
 
 
@@ -87,7 +94,7 @@
         {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": it has no column '" ~ column ~ "' (mapped from " ~ role ~ "); its columns are " ~ found.keys() | join(', ')) }}
     {%- endfor -%}
     select
-        {{ dbt.string_literal(store_id) }} as store_id,
+        {{ governed_memory.text_literal(store_id) }} as store_id,
         row_number() over () as record_index,
         {{ columns['valid_to'] in found }} as is_valid_to_stated,
         false as has_repeated_key,

@@ -1,4 +1,4 @@
-{% set sql_text = dbt.string_literal %}
+{% set sql_text = governed_memory.text_literal %}
 {% for store_id, store in var('stores').items() %}
 {%- set target_level = store.get('target_level', 0) -%}
 {%- if target_level not in [0, 1, 2, 3] -%}
@@ -23,6 +23,8 @@ select
     {{ store.get('attests_writers', false) }} as attests_writers,
     {{ sql_text(store.steward) if store.get('steward') else 'null::varchar' }} as steward_party,
     {{ sql_text(store.steward_role) if store.get('steward_role') else 'null::varchar' }} as steward_role,
+    {{ sql_text(governed_memory.store_location(store)) }} as location,
+    {{ sql_text(tojson(store.get('columns', {}), sort_keys=true)) }} as column_mapping,
     {{ governed_memory.store_reading(store) }}
 {% if not loop.last %}union all{% endif %}
 {% endfor %}

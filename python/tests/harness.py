@@ -20,11 +20,11 @@ OWNER = "#store#"
 STORE_COLUMNS = {
     "store_id": "varchar", "form": "varchar", "target_level": "integer", "policy_id": "varchar", "is_valid_to_exclusive": "boolean",
     "is_null_end_open": "boolean", "zone": "varchar", "attests_writers": "boolean", "steward_party": "varchar", "steward_role": "varchar",
-    "open_markers": "varchar[]",
+    "open_markers": "varchar[]", "location": "varchar", "column_mapping": "varchar",
 }  # fmt: skip
 STORE_DEFAULTS = {
     "form": "relational", "target_level": 3, "policy_id": None, "is_valid_to_exclusive": False, "is_null_end_open": True, "zone": "UTC",
-    "attests_writers": False, "steward_party": None, "steward_role": None, "open_markers": [],
+    "attests_writers": False, "steward_party": None, "steward_role": None, "open_markers": [], "location": None, "column_mapping": None,
 }  # fmt: skip
 OWNERSHIP_COLUMNS = {"store_id": "varchar", "concept_id": "varchar", "party_id": "varchar", "valid_from": "date", "recorded_at": "timestamp"}
 LEDGER_COLUMNS = {"store_id": "varchar", "record_id": "varchar", "fingerprint": "varchar", "first_built_at": "timestamp", "last_built_at": "timestamp"}

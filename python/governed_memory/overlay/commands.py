@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError
+from governed_memory.overlay import change_commands
 from governed_memory.overlay.check import check
 from governed_memory.overlay.compact import compact, expand
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
@@ -40,6 +41,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser("profile", help="the governance profile: its fields, levels, mappings and published results")
     parser.add_argument("--format", choices=("yaml", "csv"), default="yaml", help="yaml: the whole profile; csv: the mapping table")
     parser.set_defaults(run=run_profile)
+    change_commands.register(commands)
 
 
 def run_check(arguments: argparse.Namespace) -> int:

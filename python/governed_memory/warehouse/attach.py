@@ -6,6 +6,7 @@ The counterpart, for a file, of what models/staging does for the stores of a dbt
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -14,20 +15,19 @@ from typing import Any
 import duckdb
 
 from governed_memory.errors import InputError, did_you_mean
-from governed_memory.warehouse.connection import literal, open_memory
+from governed_memory.warehouse.connection import literal, open_built, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
-from governed_memory.warehouse.models import build
+from governed_memory.warehouse.models import build, compiled
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
 
-STORE_ID = "store"
 # Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
 # is tried only where a record needs it.
 RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
 
 TABLES = """
-    select table_name from duckdb_tables() where database_name = 'attached'
+    select table_name from duckdb_tables() where database_name = $database
     union all
-    select view_name from duckdb_views() where database_name = 'attached' and not internal
+    select view_name from duckdb_views() where database_name = $database and not internal
     order by 1"""
 
 
@@ -58,12 +58,10 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
     Raises:
         InputError: the file cannot be read as records, or a mapped column is not in it.
     """
-    connection.execute(
-        """create table stg_stores as select $store as store_id, 'relational' as form, 3 as target_level, $policy::varchar as policy_id,
-        false as is_valid_to_exclusive, true as is_null_end_open, $zone as zone, false as attests_writers,
-        null::varchar as steward_party, null::varchar as steward_role, []::varchar[] as open_markers""",
-        {"store": STORE_ID, "policy": store.policy_id, "zone": store.zone},
-    )
+    if store.built:
+        _copy_registers(connection, store)
+    else:
+        connection.execute(f"create table stg_stores as select {_store_entry(store)}")
     day = on_date or datetime.datetime.now(tz=datetime.UTC).date()
     connection.execute("create table stg_build as select $day::date as on_date, $day::timestamp as built_at", {"day": day.isoformat()})
     kind = store.format()
@@ -93,6 +91,45 @@ def open_store_file(store: StoreFile, targets: Collection[str], **options: Any) 
     except duckdb.Error as error:
         raise explain_unreadable(store, store.format(), error) from error
     return connection, attached
+
+
+def _store_entry(store: StoreFile) -> str:
+    given = {
+        "store_id": literal(store.store_id),
+        "form": "'relational'",
+        "target_level": str(store.target_level),
+        "policy_id": literal(store.policy_id) if store.policy_id else "null::varchar",
+        "attests_writers": "false",
+        "steward_party": "null::varchar",
+        "steward_role": "null::varchar",
+        "location": literal(store.path),
+        "column_mapping": literal(json.dumps(store.mapping, sort_keys=True)),
+    }
+    return ", ".join(f"{value} as {name}" for name, value in given.items()) + f", {_reading(store)}"
+
+
+def _reading(store: StoreFile) -> str:
+    return (
+        f"{str(store.is_valid_to_exclusive).lower()} as is_valid_to_exclusive, {str(store.is_null_end_open).lower()} as is_null_end_open, "
+        f"{literal(store.zone)} as zone, {_markers(store)} as open_markers"
+    )
+
+
+def _markers(store: StoreFile) -> str:
+    return "[" + ", ".join(map(literal, store.open_markers)) + "]::varchar[]"
+
+
+def _copy_registers(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> None:
+    """The entry of an attached store and the project's registers, as the last build left them."""
+    assert store.built
+    with open_built(store.built) as built:
+        schema = built.execute("select current_schema()").fetchone()[0]  # type: ignore[index]
+    connection.execute(f"attach {literal(store.built)} as built (read_only)")
+    registers = [model["name"] for model in compiled()["models"] if model["name"].startswith("stg_")]
+    for name in ("stg_stores", *registers):
+        connection.execute(f'create table "{name}" as select * from built.{quoted(schema)}."{name}"')
+    connection.execute("delete from stg_stores where store_id <> $store", {"store": store.store_id})
+    connection.execute("detach built")
 
 
 def file_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
@@ -126,25 +163,26 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     if keys and all(keys) and uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
         reader = f"read_json({_path_text(store)}, {options}, columns = {{{types}}})"
-        picked = {key: _name(key) for key in keys}
+        picked = {key: quoted(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
-        paths = ", ".join(literal(_path(key)) for key in keys)
+        paths = ", ".join(literal(json_path(key)) for key in keys)
         reader = f"(select json, json_extract(json, [{paths}]) as fields from {objects})"
         picked = {key: f"fields[{place}]" for place, key in enumerate(keys, start=1)}
         repeats = "len(json_keys(json)) <> len(list_distinct(json_keys(json)))"
-        flags = f"json_exists(json, {literal(_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
+        flags = f"json_exists(json, {literal(json_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
     roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
     _stage(connection, store, f"{flags}, false as is_from_columns", roles, reader)
     notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
-    return Attached(notices, _constants(role for role, key in store.columns.items() if key not in seen) | ({"has_repeated_key": "false"} if uniform else {}))
+    absent = [role for role, key in store.columns.items() if key not in seen]
+    return Attached(notices, _constants(store, absent) | ({"has_repeated_key": "false"} if uniform else {}))
 
 
 def _stage(connection: duckdb.DuckDBPyConnection, store: StoreFile, flags: str, roles: str, reader: str) -> None:
     # A view: the file is read once, by record_rows, which also numbers the rows (warehouse.models.NUMBERED).
-    reading = f"false as is_valid_to_exclusive, true as is_null_end_open, {literal(store.zone)} as zone, []::varchar[] as open_markers"
     connection.execute(
-        f"create view stg_store_rows as select '{STORE_ID}' as store_id, null::bigint as record_index, {flags}, {reading}, {roles} from {reader}"
+        f"create view stg_store_rows as select {literal(store.store_id)} as store_id, null::bigint as record_index, "
+        f"{flags}, {_reading(store)}, {roles} from {reader}"
     )
 
 
@@ -171,17 +209,18 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
     )
     stated = str(store.columns["valid_to"] in found).lower()
     _stage(connection, store, f"{stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns", roles, reader)
-    return Attached([], _constants(role for role, column in store.columns.items() if column not in found) | {"has_repeated_key": "false"})
+    absent = [role for role, column in store.columns.items() if column not in found]
+    return Attached([], _constants(store, absent) | {"has_repeated_key": "false"})
 
 
-def _constants(absent: Iterable[str]) -> dict[str, str]:
+def _constants(store: StoreFile, absent: Iterable[str]) -> dict[str, str]:
     """The columns of record_rows that need no reading: the store's name, and the roles it does not hold."""
     held_elsewhere = {"concept": "concept_id", "source": "source_id"}
     kinds = {role: "varchar[]" for role in LIST_ROLES} | {"recorded_at": "timestamp"}
     # Presence and dates are worked out from these three in columns of their own.
     plain = [role for role in absent if role not in ("record_id", "valid_from", "valid_to")]
     nulls = {held_elsewhere.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
-    return {"store_id": literal(STORE_ID), "open_markers": "[]::varchar[]", **nulls}
+    return {"store_id": literal(store.store_id), "open_markers": _markers(store), **nulls}
 
 
 def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
@@ -193,18 +232,28 @@ def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind
         return f"read_parquet({_path_text(store)}, hive_partitioning = false)"
     assert kind == DUCKDB
     connection.execute(f"attach {literal(store.file)} as attached (read_only)")
-    tables = [row[0] for row in connection.execute(TABLES).fetchall()]
+    whole = "attached." + table_of(connection, store, "attached")
+    return f"(select * from {whole} union all by name select * from read_parquet({literal(store.more)}))" if store.more else whole
+
+
+def table_of(connection: duckdb.DuckDBPyConnection, store: StoreFile, database: str) -> str:
+    """The table that holds a store's rows in a database file, quoted.
+
+    Raises:
+        InputError: the file has no such table, or several where none is named.
+    """
+    tables = [row[0] for row in connection.execute(TABLES, {"database": database}).fetchall()]
     if store.table is None and len(tables) != 1:
         raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
     table = store.table or tables[0]
     if table.rpartition(".")[2] not in tables:
         raise InputError(f"{store.file}: has no table {table!r}; it has {', '.join(tables) or 'none'}")
-    return "attached." + ".".join(_name(part) for part in table.split("."))
+    return ".".join(quoted(part) for part in table.split("."))
 
 
 def _column_as_json(role: str, column: str, type_: str) -> str:
     """As the macro column_as_json: text that says null is missing, except as an end, where a rule reports it (C09)."""
-    name = _name(column)
+    name = quoted(column)
     if type_ != "VARCHAR" or role == "valid_to":
         return f"to_json({name})"
     text = f"to_json(nullif(nullif({name}, 'null'), 'NULL'))"
@@ -217,13 +266,16 @@ def _unmapped(store: StoreFile, role: str, key: str, seen: set[str]) -> str:
 
 
 def _path_text(store: StoreFile) -> str:
-    """The path as a reader takes it: with no character that would make it a pattern."""
-    return literal(re.sub(r"([*?\[])", r"[\1]", str(store.file)))
+    """The files as a reader takes them: with no character that would make a name a pattern."""
+    files = [*(store.parts() or [store.file]), *filter(None, [store.more])]
+    return "[" + ", ".join(literal(re.sub(r"([*?\[])", r"[\1]", str(file))) for file in files) + "]"
 
 
-def _name(value: str) -> str:
-    return '"' + value.replace('"', '""') + '"'
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
 
 
-def _path(key: str) -> str:
+def json_path(key: str) -> str:
+    """The path of a record's own key, whatever characters it has."""
     return '$."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'

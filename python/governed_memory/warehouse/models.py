@@ -52,7 +52,9 @@ def build(
     """
     kinds = kinds or {}
     by_name = {model["name"]: model for model in compiled()["models"]}
-    wanted = _ancestors(by_name, targets, empty)
+    # What attach has supplied stays as it is.
+    supplied = {name for (name,) in connection.execute("select table_name from duckdb_tables() where database_name = current_database()").fetchall()}
+    wanted = _ancestors(by_name, targets, empty) - supplied
     for name in sorted(wanted & compiled()["seeds"].keys()):
         _create_seed(connection, name)
     for model in compiled()["models"]:

@@ -1,0 +1,284 @@
+"""Put new records behind those a store holds, durably, and touch nothing else (rule T7).
+
+A change is first staged: written, in the store's own format, to a file beside which nothing changes. What is judged and what is appended are
+then the same bytes. A JSON Lines or CSV file is appended to, a folder of Parquet files gets one more part, a table gets rows in one transaction.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from governed_memory.errors import InputError
+from governed_memory.warehouse.attach import file_reader, json_path, quoted, table_of
+from governed_memory.warehouse.connection import literal, open_memory
+from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, PARQUET, StoreFile
+
+SECONDS_TO_WAIT = 60.0
+
+
+def appendable(store: StoreFile) -> str:
+    """The store's format, if records can be appended to it.
+
+    Raises:
+        InputError: a JSON array or a single Parquet file, which would have to be written anew; the message says how to convert it.
+    """
+    kind = store.format()
+    if kind == JSON_ARRAY:
+        whole = store.file.with_suffix(".jsonl")
+        raise InputError(
+            f"{store.path}: a JSON array cannot be appended to without writing it anew; convert it once with "
+            f"`gmem compact --full {store.path} | gmem expand - > {whole}` and name {whole}"
+        )
+    if kind == PARQUET and not store.parts():
+        folder = store.file.with_suffix("")
+        raise InputError(
+            f"{store.path}: a Parquet file cannot be appended to without writing it anew; make it the first part of a folder with "
+            f"`mkdir {folder} && mv {store.path} {folder}/part-0.parquet` and name {folder}"
+        )
+    return kind
+
+
+@contextmanager
+def locked(store: StoreFile) -> Iterator[None]:
+    """Hold the store against other writers of this package, from reading what it holds to appending what follows from it.
+
+    Raises:
+        InputError: another writer holds it for a minute, or it may not be written.
+    """
+    place = store.file
+    try:
+        handle = os.open(place, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(f"{place}: cannot be opened: {error.strerror}") from error
+    try:
+        if not os.access(place, os.W_OK):
+            raise InputError(f"{place}: may not be written; nothing was changed")
+        _wait(f"{place}: another writer holds it", lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB), BlockingIOError)
+        if place.is_file():
+            recover(place)
+        yield
+    finally:
+        os.close(handle)
+
+
+def rows_with_ids(store: StoreFile, ids: Collection[str]) -> tuple[list[dict[str, Any]], list[str] | None]:
+    """The rows whose identifier is one of these (compared in form NFC), in the order of the store, and its columns.
+
+    Returns:
+        Each row key for key, and the columns; None where records have keys of their own, as in JSON Lines.
+
+    Raises:
+        InputError: the store cannot be read, or has no column for identifiers.
+    """
+    kind = store.format()
+    wanted = "(" + ", ".join(f"nfc_normalize({literal(name)})" for name in ids) + ")"
+    with open_memory() as connection:
+        try:
+            reader = file_reader(connection, store, kind)
+            where = f"where nfc_normalize({_id_in(store, kind)}) in {wanted}"
+            if kind == JSON_LINES:
+                return [json.loads(row[0]) for row in connection.execute(f"select json from {reader} {where}").fetchall()], None
+            columns = [row[0] for row in connection.execute(f"describe select * from {reader}").fetchall()]
+            if store.columns["record_id"] not in columns:
+                raise InputError(f"{store.path}: has no column {store.columns['record_id']!r}; name the one that holds the id with --map record_id=COLUMN")
+            return [dict(zip(columns, row, strict=True)) for row in connection.execute(f"select * from {reader} {where}").fetchall()], columns
+        except duckdb.Error as error:
+            raise explain_unreadable(store, kind, error) from error
+
+
+def nearest_id(store: StoreFile, name: str) -> str | None:
+    """The identifier in the store that is most like a name, if one is near."""
+    kind = store.format()
+    with open_memory() as connection:
+        reader = file_reader(connection, store, kind)
+        best = connection.execute(
+            "select arg_max(held, likeness) from (select held, jaro_winkler_similarity(held, $name) as likeness"
+            f" from (select {_id_in(store, kind)} as held from {reader})) where likeness > 0.8",
+            {"name": name},
+        ).fetchone()
+    return best[0] if best else None
+
+
+def _id_in(store: StoreFile, kind: str) -> str:
+    key = store.columns["record_id"]
+    return f"json_extract_string(json, {literal(json_path(key))})" if kind == JSON_LINES else f"cast({quoted(key)} as varchar)"
+
+
+def stage(store: StoreFile, records: Sequence[dict[str, Any]], folder: Path) -> Path:
+    """Write records to a file of the store's own format in a folder of the caller's.
+
+    Raises:
+        InputError: the store has no column for a key of a record, or a value is none of its column's type.
+    """
+    kind = store.format()
+    if kind == JSON_LINES:
+        staged = folder / "records.jsonl"
+        staged.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+        return staged
+    if kind == CSV:
+        return _stage_csv(store, records, folder / f"records{store.file.suffix}")
+    return _stage_columns(store, kind, records, folder / "records.parquet")
+
+
+def append(store: StoreFile, staged: Path) -> None:
+    """Append what was staged; it is on disk when this returns. To be called while the store is `locked`.
+
+    Raises:
+        InputError: the disk or the database refused it; the store is as it was.
+    """
+    kind = store.format()
+    try:
+        if kind == DUCKDB:
+            _append_rows(store, staged)
+        elif kind == PARQUET:
+            _append_part(store, staged)
+        else:
+            data = staged.read_bytes()
+            header = b"" if kind == JSON_LINES else data[: data.index(b"\n") + 1]
+            _append_bytes(store.file, data[len(header) :], b"\r\n" if header.endswith(b"\r\n") else b"\n")
+    except OSError as error:
+        raise InputError(f"{store.file}: not written: {error.strerror}; the store is as it was") from error
+
+
+def journal_of(path: Path) -> Path:
+    """Where an append to a file says what it is about to do, so that one cut off can be taken back."""
+    return path.with_name(f".{path.name}.appending")
+
+
+def recover(path: Path) -> None:
+    """Take back what an interrupted append left behind: the file ends again where it ended before, unless the append was complete."""
+    journal = journal_of(path)
+    try:
+        size, _, data = journal.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        return
+    with path.open("r+b") as file:
+        if size.isdigit():
+            file.seek(int(size))
+            tail = file.read()
+            if tail != data and data.startswith(tail):
+                file.truncate(int(size))
+                os.fsync(file.fileno())
+    journal.unlink()
+
+
+def _append_bytes(path: Path, data: bytes, line_end: bytes = b"\n") -> None:
+    # Unbuffered: nothing is left in a buffer that closing would write after all.
+    with path.open("r+b", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+            data = data if file.read(1) == b"\n" else line_end + data
+        _write_durably(journal_of(path), str(size).encode() + b"\n" + data)
+        try:
+            written = 0
+            while written < len(data):
+                written += os.pwrite(file.fileno(), data[written:], size + written)
+            os.fsync(file.fileno())
+        except OSError:
+            os.ftruncate(file.fileno(), size)
+            journal_of(path).unlink()
+            raise
+    journal_of(path).unlink()
+
+
+def _append_part(store: StoreFile, staged: Path) -> None:
+    last = store.parts()[-1].stem
+    # "_" sorts behind the dot of ".parquet": the new part is read after the last one.
+    stem, number = re.fullmatch(r"(.*?)(?:_(\d{8}))?", last).groups()  # type: ignore[union-attr]
+    part = store.file / f"{stem}_{int(number or 0) + 1:08}.parquet"
+    unseen = store.file / f".{part.name}.appending"
+    _write_durably(unseen, staged.read_bytes())
+    unseen.rename(part)
+    _sync_folder(store.file)
+
+
+def _append_rows(store: StoreFile, staged: Path) -> None:
+    def insert() -> None:
+        with duckdb.connect(str(store.file)) as connection:
+            names = ", ".join(quoted(row[0]) for row in connection.execute(f"describe select * from read_parquet({literal(staged)})").fetchall())
+            table = table_of(connection, store, connection.execute("select current_database()").fetchone()[0])  # type: ignore[index]
+            connection.execute(f"insert into {table} ({names}) select {names} from read_parquet({literal(staged)})")
+
+    try:
+        _wait(f"{store.file}: another process has it open", insert, duckdb.IOException)
+    except duckdb.Error as error:
+        raise InputError(f"{store.path}: not written: {str(error).splitlines()[0]}; the table is as it was") from error
+
+
+def _stage_csv(store: StoreFile, records: Sequence[dict[str, Any]], staged: Path) -> Path:
+    with store.file.open("rb") as file:
+        header = file.readline().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    line_end = "\r\n" if header.endswith("\r\n") else "\n"
+    columns = next(csv.reader([header], delimiter=store.delimiter()))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, delimiter=store.delimiter(), lineterminator=line_end)
+    for record in records:
+        writer.writerow({name: _csv_value(value) for name, value in record.items()})
+    staged.write_bytes((header.rstrip("\r\n") + line_end + text.getvalue()).encode())
+    return staged
+
+
+def _csv_value(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join("'" + str(item).replace("\\", "\\\\").replace("'", "\\'") + "'" for item in value) + "]"
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _stage_columns(store: StoreFile, kind: str, records: Sequence[dict[str, Any]], staged: Path) -> Path:
+    with open_memory() as connection:
+        connection.execute(f"create table records as select * from {file_reader(connection, store, kind)} limit 0")
+        for record in records:
+            names = ", ".join(map(quoted, record))
+            marks = ", ".join("?" for _ in record)
+            try:
+                connection.execute(f"insert into records ({names}) values ({marks})", list(record.values()))
+            except duckdb.Error as error:
+                raise InputError(f"{store.path}: a value does not fit its column: {str(error).splitlines()[0]}") from error
+        # Only the columns that are given: the table fills in the others as it does for any new row.
+        given = list(dict.fromkeys(name for record in records for name in record))
+        columns = ", ".join(map(quoted, given)) if kind == DUCKDB else "*"
+        connection.execute(f"copy (select {columns} from records) to {literal(staged)} (format parquet)")
+    return staged
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _wait(holder: str, attempt: Callable[[], object], refusal: type[Exception]) -> None:
+    """Try again until it works; whoever holds the store writes for seconds at most."""
+    until = time.monotonic() + SECONDS_TO_WAIT
+    while True:
+        try:
+            attempt()
+            return
+        except refusal as error:
+            if time.monotonic() > until:
+                raise InputError(f"{holder}; wait for it to end and try again. Nothing was changed") from error
+            time.sleep(0.05)

@@ -1,0 +1,53 @@
+"""A store that a dbt project has attached, found by its name in the database that `dbt build` wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from governed_memory.errors import InputError, did_you_mean
+from governed_memory.warehouse.connection import DEFAULT_DATABASE, open_built, rows
+from governed_memory.warehouse.store_file import StoreFile
+
+
+def attached_store(name: str, database: str | None = None) -> StoreFile:
+    """Where the rows of an attached store are and how they read, as the last build knew.
+
+    Args:
+        name: the store's name in the project's vars.
+        database: the built database; by default the one GMEM_DATABASE names.
+
+    Raises:
+        InputError: the database cannot be read, it knows no such store, or the rows are not in a file or table that can be named.
+    """
+    path = database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE
+    with open_built(path) as connection:
+        entries = {entry["store_id"]: entry for entry in rows(connection, "select * from stores")}
+    if name not in entries:
+        hint = did_you_mean(name, entries) or f"attached are {', '.join(sorted(entries))}"
+        raise InputError(f"--store: {name!r} is neither a file nor an attached store; {hint}")
+    entry = entries[name]
+    return StoreFile(
+        _place(name, entry["location"], path),
+        json.loads(entry["column_mapping"]),
+        entry["policy_id"],
+        entry["zone"],
+        name,
+        entry["target_level"],
+        entry["is_valid_to_exclusive"],
+        entry["is_null_end_open"],
+        tuple(entry["open_markers"]),
+        path,
+    )
+
+
+def _place(name: str, location: str, database: str) -> str:
+    if file := re.fullmatch(r"'([^']+)'", location):
+        path = Path(file[1])
+        # A pattern over part files names their folder.
+        return str(path.parent if path.name == "*.parquet" else path)
+    if table := re.fullmatch(r'"([^"]+)"\."([^"]+)"', location):
+        return f"{database}::{table[1]}.{table[2]}"
+    raise InputError(f"store {name!r}: its rows come from {location}; name the file or FILE.duckdb::TABLE itself with --store")
