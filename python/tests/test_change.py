@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from governed_memory.reads.as_of import open_store, records_as_of
 from governed_memory.warehouse import StoreFile
 from governed_memory.warehouse.append import _append_bytes, journal_of, recover
 
+ROOT = Path(__file__).parents[2]
 RETENTION = {"concept": "data_retention", "source": "LEG-2", "concept_owner": "legal", "owner_role": "General Counsel", "valid_to": None}
 RECORDS: list[dict[str, Any]] = [
     {"record_id": "D-801", "value": "seven years", "valid_from": "2025-01-01", "supersedes": None, "conflict_policy": "the latest wins",
@@ -382,3 +384,43 @@ def test_t3_t4_t5_t7_any_sequence_of_changes_reads_as_the_rules_say(steps: list[
     for day in ("2025-12-31", *(f"2026-{month:02}-{day}" for month in range(1, 13) for day in ("01", "28"))):
         expected = {records[place - 1]["record_id"] for place in oracle.in_force_on({"records": records}, datetime.date.fromisoformat(day))}
         assert {record["record_id"] for record in records_as_of(connection, day)} == expected, (day, records)
+
+
+# A store that a project has attached
+
+
+def project(folder: Path) -> Path:
+    """A copy of this project with its example stores, built in a database of its own; returns the database."""
+    for name in ("dbt_project.yml", "profiles.yml", "selectors.yml"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("models", "macros", "seeds", "tests", "stores"):
+        shutil.copytree(ROOT / name, folder / name)
+    run_dbt(folder)
+    return folder / "memory.duckdb"
+
+
+def run_dbt(folder: Path) -> None:
+    environment = {**os.environ, "GMEM_DATABASE": str(folder / "memory.duckdb")}
+    command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "--quiet", "build", "--exclude-resource-type", "test", "unit_test"]
+    run = subprocess.run([*command, "--profiles-dir", str(folder)], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_t7_an_attached_store_is_changed_by_name_and_held_against_the_registers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = (tmp_path / "stores/reference.jsonl").read_bytes()
+    command = ["supersede", "--store", "reference", "--database", str(database), "--of", "M-603", "--id", "M-699", "--value", "x", "--from", "2027-01-01"]
+    assert main([*command, "--source", "NOT-IN-REGISTER"]) == 2
+    assert "source_unknown" in capsys.readouterr().err
+    assert main([*command[:2], "refrence", *command[3:]]) == 2
+    assert "did you mean 'reference'" in capsys.readouterr().err
+    assert main([*command, "--source", "LEG-P-04"]) == 0
+    after = (tmp_path / "stores/reference.jsonl").read_bytes()
+    assert after.startswith(before) and after.count(b"\n") == before.count(b"\n") + 1
+    run_dbt(tmp_path)
+    capsys.readouterr()
+    assert main(["as-of", "2027-01-01", "--store", "reference", "--concept", "data_retention", "--format", "json", "--database", str(database)]) == 0
+    assert [record["record_id"] for record in json.loads(capsys.readouterr().out)] == ["M-699"]
