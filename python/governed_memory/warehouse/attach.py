@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -17,7 +17,9 @@ from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.connection import literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.models import build
-from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
+from governed_memory.warehouse.store_file import CSV, DUCKDB, HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
+
+Result = TypeVar("Result")
 
 STORE_ID = "store"
 # Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
@@ -75,9 +77,7 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
         raise explain_unreadable(store, kind, error) from error
 
 
-def open_store_file(
-    store: StoreFile, targets: Collection[str], **options: Any
-) -> tuple[duckdb.DuckDBPyConnection, Attached]:
+def open_store_file(store: StoreFile, targets: Collection[str], **options: Any) -> tuple[duckdb.DuckDBPyConnection, Attached]:
     """A store file in a database of its own, with the models that will be queried. The file is read here, once.
 
     Args:
@@ -97,29 +97,29 @@ def open_store_file(
     return connection, attached
 
 
-def file_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
-    """The SQL that reads a file's rows: one `json` column for JSON, its own columns otherwise."""
-    if kind in (JSON_LINES, JSON_ARRAY):
-        return f"read_json_objects({_path_text(store)}, {_json_options(connection, store, kind)[0]})"
-    return _column_reader(connection, store, kind)
-
-
-def _json_options(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> tuple[str, list[list[str]]]:
-    """The reader's options, with the record limit the file needs, and the sets of keys that occur."""
-    shape = "array" if kind == JSON_ARRAY else "newline_delimited"
+def within_a_record_limit(read: Callable[[int], Result]) -> Result:
+    """What `read` gives with the first limit on a record's bytes that the records of its file keep."""
     for limit in RECORD_LIMITS:
-        options = f"format = '{shape}', maximum_object_size = {limit}"
         try:
-            return options, _key_shapes(connection, store, options)
+            return read(limit)
         except duckdb.InvalidInputException as error:
             if "maximum_object_size" not in str(error) or limit == RECORD_LIMITS[-1]:
                 raise
     raise AssertionError("unreachable: the last limit returns or raises")
 
 
+def json_objects(store: StoreFile, kind: str, limit: int) -> str:
+    """The SQL that reads a JSON file's records, each as it stands there, in one column `json`."""
+    return f"read_json_objects({_path_text(store)}, {_json_options(kind, limit)})"
+
+
+def _json_options(kind: str, limit: int) -> str:
+    return f"format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', maximum_object_size = {limit}"
+
+
 def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
-    options, shapes = _json_options(connection, store, kind)
-    objects = f"read_json_objects({_path_text(store)}, {options})"
+    limit, shapes = within_a_record_limit(lambda limit: (limit, _key_shapes(connection, json_objects(store, kind, limit))))
+    objects = json_objects(store, kind, limit)
     seen = {key for shape in shapes for key in shape}
     keys = sorted(seen.intersection(store.columns.values()))
     valid_to = store.columns["valid_to"]
@@ -127,7 +127,7 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     folded = [key.casefold() for key in keys]
     if keys and all(keys) and uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
-        reader = f"read_json({_path_text(store)}, {options}, columns = {{{types}}})"
+        reader = f"read_json({_path_text(store)}, {_json_options(kind, limit)}, columns = {{{types}}})"
         picked = {key: _name(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
@@ -150,9 +150,8 @@ def _stage(connection: duckdb.DuckDBPyConnection, store: StoreFile, flags: str, 
     )
 
 
-def _key_shapes(connection: duckdb.DuckDBPyConnection, store: StoreFile, options: str) -> list[list[str]]:
+def _key_shapes(connection: duckdb.DuckDBPyConnection, objects: str) -> list[list[str]]:
     """The sets of keys that occur: few, and enough to know whether every record states its end and none repeats a key."""
-    objects = f"read_json_objects({_path_text(store)}, {options})"
     shapes = connection.execute(f"select any_value(keys) from (select json_keys(json) as keys from {objects}) group by hash(keys)").fetchall()
     keyless = any(not shape for (shape,) in shapes)
     if keyless and connection.execute(f"select 1 from {objects} where json_type(json) <> 'OBJECT' limit 1").fetchone():
@@ -161,7 +160,7 @@ def _key_shapes(connection: duckdb.DuckDBPyConnection, store: StoreFile, options
 
 
 def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
-    reader = _column_reader(connection, store, kind)
+    reader = column_reader(connection, store, kind)
     found = {name: type_ for name, type_, *_ in connection.execute(f"describe select * from {reader}").fetchall()}
     for role, column in store.mapping.items():
         if column not in found:
@@ -178,15 +177,15 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
 
 def _constants(absent: Iterable[str]) -> dict[str, str]:
     """The columns of record_rows that need no reading: the store's name, and the roles it does not hold."""
-    held_elsewhere = {"concept": "concept_id", "source": "source_id"}
     kinds = {role: "varchar[]" for role in LIST_ROLES} | {"recorded_at": "timestamp"}
     # Presence and dates are worked out from these three in columns of their own.
     plain = [role for role in absent if role not in ("record_id", "valid_from", "valid_to")]
-    nulls = {held_elsewhere.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
+    nulls = {HELD_AS.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
     return {"store_id": literal(STORE_ID), "open_markers": "[]::varchar[]", **nulls}
 
 
-def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
+def column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
+    """The SQL that reads the rows of a file that is no JSON, each in the file's own columns."""
     if kind == CSV:
         # Everything stated: a reader that guesses drops rows of another length, and types that turn 0012 into 12.
         dialect = f"delim = {literal(store.delimiter())}, quote = '\"', escape = '\"', header = true, all_varchar = true, strict_mode = true, skip = 0"

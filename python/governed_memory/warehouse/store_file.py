@@ -14,6 +14,8 @@ ROLES = (
     "classification", "confidential", "restricted", "policy", "rule", "priority",
     "withdrawal", "recorded_at", "written_by",
 )  # fmt: skip
+# Columns of record_rows that are not named for their role.
+HELD_AS = {"concept": "concept_id", "source": "source_id"}
 LIST_ROLES = ("applies_to", "does_not_apply_to", "release_to", "supersedes")
 
 JSON_LINES, JSON_ARRAY, CSV, PARQUET, DUCKDB = "JSON Lines", "JSON array", "CSV", "Parquet", "DuckDB"
@@ -85,6 +87,19 @@ class StoreFile:
         except OSError as error:
             raise InputError(f"{self.file}: cannot be read: {error.strerror}") from error
         return b""
+
+
+def named_store(text: str, mapping: str) -> StoreFile | str:
+    """The store that a command line names: a file where the name looks like one, else the name of an attached store.
+
+    Raises:
+        InputError: the mapping is malformed, or given for an attached store.
+    """
+    if Path(text.partition("::")[0]).suffix or Path(text).exists():
+        return StoreFile(text, parse_mapping(mapping))
+    if mapping:
+        raise InputError(f"--map: {text!r} is no file; the columns of an attached store are mapped in the project's `vars: stores:`")
+    return text
 
 
 def parse_mapping(text: str) -> dict[str, str]:
