@@ -89,3 +89,18 @@
         to_json(nullif(nullif({{ column }}, 'null'), 'NULL'))
     {%- endif -%}
 {%- endmacro %}
+
+
+{#- The readings above as gmem takes them: {name: SQL} in which __path__, __delimiter__ and __column__ stand for what it fills in. -#}
+{% macro reader_fragments() -%}
+    {%- set fragments = {
+        'csv_reader': governed_memory.csv_reader('__path__', '__delimiter__'),
+        'csv_delimiter': governed_memory.csv_delimiter('__path__'),
+        'parquet_reader': governed_memory.parquet_reader('__path__'),
+        'typed_column': governed_memory.column_as_json('value', '__column__', 'a type'),
+    } -%}
+    {%- for role in governed_memory.roles() -%}
+        {%- do fragments.update({'text_column ' ~ role: governed_memory.column_as_json(role, '__column__', 'VARCHAR')}) -%}
+    {%- endfor -%}
+    {{- return(fragments) -}}
+{%- endmacro %}

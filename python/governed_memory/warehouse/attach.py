@@ -6,10 +6,9 @@ The counterpart, for a file, of what models/staging does for the stores of a dbt
 from __future__ import annotations
 
 import datetime
-import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import duckdb
 
@@ -17,20 +16,10 @@ from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.connection import literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.models import build
-from governed_memory.warehouse.store_file import CSV, DUCKDB, HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
-
-Result = TypeVar("Result")
+from governed_memory.warehouse.readers import column_as_json, column_reader, json_objects, json_options, name_text, path_text, within_a_record_limit
+from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, ROLES, StoreFile
 
 STORE_ID = "store"
-# Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
-# is tried only where a record needs it.
-RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
-
-TABLES = """
-    select table_name from duckdb_tables() where database_name = 'attached'
-    union all
-    select view_name from duckdb_views() where database_name = 'attached' and not internal
-    order by 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +86,6 @@ def open_store_file(store: StoreFile, targets: Collection[str], **options: Any) 
     return connection, attached
 
 
-def within_a_record_limit(read: Callable[[int], Result]) -> Result:
-    """What `read` gives with the first limit on a record's bytes that the records of its file keep."""
-    for limit in RECORD_LIMITS:
-        try:
-            return read(limit)
-        except duckdb.InvalidInputException as error:
-            if "maximum_object_size" not in str(error) or limit == RECORD_LIMITS[-1]:
-                raise
-    raise AssertionError("unreachable: the last limit returns or raises")
-
-
-def json_objects(store: StoreFile, kind: str, limit: int) -> str:
-    """The SQL that reads a JSON file's records, each as it stands there, in one column `json`."""
-    return f"read_json_objects({_path_text(store)}, {_json_options(kind, limit)})"
-
-
-def _json_options(kind: str, limit: int) -> str:
-    return f"format = '{'array' if kind == JSON_ARRAY else 'newline_delimited'}', maximum_object_size = {limit}"
-
-
 def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
     limit, shapes = within_a_record_limit(lambda limit: (limit, _key_shapes(connection, json_objects(store, kind, limit))))
     objects = json_objects(store, kind, limit)
@@ -127,8 +96,8 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     folded = [key.casefold() for key in keys]
     if keys and all(keys) and uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
-        reader = f"read_json({_path_text(store)}, {_json_options(kind, limit)}, columns = {{{types}}})"
-        picked = {key: _name(key) for key in keys}
+        reader = f"read_json({path_text(store)}, {json_options(kind, limit)}, columns = {{{types}}})"
+        picked = {key: name_text(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
         paths = ", ".join(literal(_path(key)) for key in keys)
@@ -166,13 +135,12 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
         if column not in found:
             hint = did_you_mean(column, found) or f"its columns are {', '.join(found)}"
             raise InputError(f"{store.path}: has no column {column!r}, which --map gives for {role}; {hint}")
-    roles = ", ".join(
-        f"{_column_as_json(role, store.columns[role], found[store.columns[role]])} as {role}" if store.columns.get(role) in found else f"null::json as {role}"
-        for role in ROLES
-    )
-    stated = str(store.columns["valid_to"] in found).lower()
+    held = {role: column for role, column in store.columns.items() if column in found}
+    values = {role: column_as_json(role, column, found[column]) for role, column in held.items()}
+    roles = ", ".join(f"{values.get(role, 'null::json')} as {role}" for role in ROLES)
+    stated = str("valid_to" in held).lower()
     _stage(connection, store, f"{stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns", roles, reader)
-    return Attached([], _constants(role for role, column in store.columns.items() if column not in found) | {"has_repeated_key": "false"})
+    return Attached([], _constants(store.columns.keys() - held.keys()) | {"has_repeated_key": "false"})
 
 
 def _constants(absent: Iterable[str]) -> dict[str, str]:
@@ -184,46 +152,9 @@ def _constants(absent: Iterable[str]) -> dict[str, str]:
     return {"store_id": literal(STORE_ID), "open_markers": "[]::varchar[]", **nulls}
 
 
-def column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
-    """The SQL that reads the rows of a file that is no JSON, each in the file's own columns."""
-    if kind == CSV:
-        # Everything stated: a reader that guesses drops rows of another length, and types that turn 0012 into 12.
-        dialect = f"delim = {literal(store.delimiter())}, quote = '\"', escape = '\"', header = true, all_varchar = true, strict_mode = true, skip = 0"
-        return f"read_csv({_path_text(store)}, {dialect}, max_line_size = {RECORD_LIMITS[0]}, hive_partitioning = false)"
-    if kind == PARQUET:
-        return f"read_parquet({_path_text(store)}, hive_partitioning = false)"
-    assert kind == DUCKDB
-    connection.execute(f"attach {literal(store.file)} as attached (read_only)")
-    tables = [row[0] for row in connection.execute(TABLES).fetchall()]
-    if store.table is None and len(tables) != 1:
-        raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
-    table = store.table or tables[0]
-    if table.rpartition(".")[2] not in tables:
-        raise InputError(f"{store.file}: has no table {table!r}; it has {', '.join(tables) or 'none'}")
-    return "attached." + ".".join(_name(part) for part in table.split("."))
-
-
-def _column_as_json(role: str, column: str, type_: str) -> str:
-    """As the macro column_as_json: text that says null is missing, except as an end, where a rule reports it (C09)."""
-    name = _name(column)
-    if type_ != "VARCHAR" or role == "valid_to":
-        return f"to_json({name})"
-    text = f"to_json(nullif(nullif({name}, 'null'), 'NULL'))"
-    return f"coalesce(to_json(try_cast({name} as varchar[])), {text})" if role in LIST_ROLES else text
-
-
 def _unmapped(store: StoreFile, role: str, key: str, seen: set[str]) -> str:
     text = f"{store.path}: no record has the key {key!r}, which --map gives for {role}; every record counts as missing it"
     return "; ".join(filter(None, [text, did_you_mean(key, seen)]))
-
-
-def _path_text(store: StoreFile) -> str:
-    """The path as a reader takes it: with no character that would make it a pattern."""
-    return literal(re.sub(r"([*?\[])", r"[\1]", str(store.file)))
-
-
-def _name(value: str) -> str:
-    return '"' + value.replace('"', '""') + '"'
 
 
 def _path(key: str) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 
-from governed_memory.warehouse.attach import column_reader, json_objects, within_a_record_limit
 from governed_memory.warehouse.connection import rows
 from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.readers import column_reader, json_objects, within_a_record_limit
 from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, ROLES, StoreFile
 
 

@@ -71,12 +71,6 @@ class StoreFile:
             return JSON_ARRAY if known == JSON_LINES and first == b"[" else known if first else JSON_LINES
         return known
 
-    def delimiter(self) -> str:
-        """The character that separates the columns of a CSV file: of comma, semicolon, tab and bar the one its first line has most of."""
-        with self.file.open("rb") as file:
-            header = file.readline(1_000_000).decode("utf-8-sig", errors="replace")
-        return max(",;\t|", key=header.count)
-
     def _first_character(self) -> bytes:
         try:
             with self.file.open("rb") as file:
