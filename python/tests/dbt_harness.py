@@ -50,7 +50,7 @@ class Project:
         return dbt(self.folder, *arguments, "--vars", json.dumps({**self.vars, "stores": stores}), project=self.folder)
 
     def run(self, *models: str) -> duckdb.DuckDBPyConnection:
-        """Build the models and all they read, without tests, and open the database."""
+        """Build the models and all they read, without tests, and open a copy of the database, so that dbt may run again."""
         run = self.dbt("build", "--exclude-resource-type", "test", "unit_test", "--select", *(f"+{model}" for model in models))
         assert run.returncode == 0, run.stdout + run.stderr
-        return duckdb.connect(str(self.folder / DATABASE), read_only=True)
+        return duckdb.connect(shutil.copy(self.folder / DATABASE, self.folder / "opened.duckdb"), read_only=True)
