@@ -5,10 +5,11 @@
     {%- if not store.get('source') -%}
         {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": give source: [source name, table name] of a dbt source") }}
     {%- endif -%}
-    {%- set reader = governed_memory.store_reader(source(store.source[0], store.source[1]) | string) -%}
+    {%- set place = source(store.source[0], store.source[1]) | string -%}
     {%- if not execute -%}
         select null
     {%- else -%}
+        {%- set reader = governed_memory.store_reader(store_id, store, place) -%}
         {%- set found = governed_memory.reader_columns(store_id, reader) -%}
         {%- if found.keys() | list == ['json'] -%}
             {{ governed_memory.store_rows_from_json(store_id, store, reader, columns) }}
@@ -32,30 +33,6 @@
         {{ store.get('null_end') != 'unknown' }} as is_null_end_open,
         {{ governed_memory.text_literal(store.get('zone', 'UTC')) }} as zone,
         [{% for marker in store.get('open_markers', []) %}{{ governed_memory.text_literal(marker) }}{{ ', ' if not loop.last }}{% endfor %}]::varchar[] as open_markers
-{%- endmacro %}
-
-
-{#- A path becomes the reader that changes nothing in it: no type is guessed, so 0012 stays 0012. Anything else a source
-    renders to (a table, a reader call of the user's own) is taken as it is. -#}
-{% macro store_reader(rendered) -%}
-    {%- set path = rendered.strip("'") -%}
-    {%- if not rendered.startswith("'") -%} {{- return(rendered) -}}
-    {%- elif path.endswith(('.jsonl', '.ndjson')) -%} {{- return("read_ndjson_objects('" ~ path ~ "')") -}}
-    {%- elif path.endswith('.json') -%} {{- return("read_json_objects('" ~ path ~ "')") -}}
-    {%- elif path.endswith(('.csv', '.tsv')) -%} {{- return("read_csv('" ~ path ~ "', all_varchar = true, header = true)") -}}
-    {%- elif path.endswith('.parquet') -%} {{- return("read_parquet('" ~ path ~ "')") -}}
-    {%- else -%}
-        {{ exceptions.raise_compiler_error("external_location '" ~ path ~ "' ends in none of .jsonl, .ndjson, .json, .csv, .tsv, .parquet; name the file so, or give a reader call such as read_csv(...)") }}
-    {%- endif -%}
-{%- endmacro %}
-
-
-{% macro reader_columns(store_id, reader) -%}
-    {%- set columns = {} -%}
-    {%- for row in run_query('describe select * from ' ~ reader).rows -%}
-        {%- do columns.update({row['column_name']: row['column_type']}) -%}
-    {%- endfor -%}
-    {{- return(columns) -}}
 {%- endmacro %}
 
 
@@ -106,16 +83,4 @@
         {%- else -%} null::json {%- endif %} as {{ role }},
         {% endfor %}
     from {{ reader }}
-{%- endmacro %}
-
-
-{#- Text that says null is missing (C09), but never as an end: there it is a value that no one can read, and a rule says so.
-    A list column of text is read as a list where it is one ([a, b] or ["a", "b"]); other text stays, for a rule to judge. -#}
-{% macro column_as_json(role, column, type) -%}
-    {%- if type != 'VARCHAR' -%} to_json({{ column }})
-    {%- elif role in governed_memory.list_roles() -%}
-        coalesce(to_json(try_cast({{ column }} as varchar[])), to_json(nullif(nullif({{ column }}, 'null'), 'NULL')))
-    {%- elif role == 'valid_to' -%} to_json({{ column }})
-    {%- else -%} to_json(nullif(nullif({{ column }}, 'null'), 'NULL'))
-    {%- endif -%}
 {%- endmacro %}

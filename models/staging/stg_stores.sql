@@ -9,7 +9,7 @@
 {%- endfor -%}
 {%- set known_keys = [
     'source', 'form', 'columns', 'valid_to_is', 'null_end', 'zone', 'target_level', 'policy', 'steward', 'steward_role', 'attests_writers',
-    'open_markers'
+    'open_markers', 'delimiter'
 ] -%}
 {%- set unknown_keys = store.keys() | reject('in', known_keys) | list -%}
 {%- if unknown_keys -%}

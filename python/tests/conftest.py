@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import dbt_harness
 import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 
@@ -21,3 +23,12 @@ settings.register_profile(
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "large: stores of a million records; leave out with -m 'not large'")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example stores, built by dbt in a database of its own."""
+    folder = tmp_path_factory.mktemp("built")
+    run = dbt_harness.dbt(folder, "build", "--exclude-resource-type", "test", "unit_test")
+    assert run.returncode == 0, run.stdout + run.stderr
+    return folder / dbt_harness.DATABASE

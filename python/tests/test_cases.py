@@ -306,6 +306,29 @@ def test_c11_list_columns_of_lists_L1(tmp_path: Path) -> None:
     assert not found["none"], "no item"
 
 
+def test_c11_an_empty_list_says_nothing_and_opens_nothing_L1_L2(store: Callable[..., StoreFile], request: pytest.FixtureRequest) -> None:
+    """C11, L1: as no list at all. A record with a mark of restriction stays closed to everybody, and is asked for its parties."""
+    empty, board = ("[]", "[board]") if "text" in request.node.name else ([], ["board"])
+    marked = [record("marked", classification="secret", release_to=empty), record("released", classification="secret", release_to=board)]
+    listed = store([*marked, record("unmarked", classification=None, release_to=empty)])
+    assert missing(check(listed, presence_only=True), "source") == ["marked", "released", "unmarked"]
+    connection = opened(listed, "release_to_missing")
+    assert connection.execute("select record_id, is_restricted, release_to from records order by 1").fetchall() == [
+        ("marked", True, None),
+        ("released", True, ["board"]),
+        ("unmarked", False, None),
+    ]
+    assert connection.execute("select record_id from release_to_missing").fetchall() == [("marked",)]
+
+
+@pytest.mark.parametrize("name", JSON_FORMATS)
+def test_c11_a_list_in_which_nothing_can_be_read_releases_to_nobody_L2(name: str, tmp_path: Path) -> None:
+    """C11, L2: unlike an empty list it says something: the record is closed, and the shape is reported."""
+    closed = written(tmp_path, name, [record("blank", release_to=[" "]), record("null", release_to=[None]), record("object", release_to={"board": True})])
+    assert opened(closed).execute("select distinct is_restricted, release_to from records").fetchall() == [(True, [])]
+    assert findings(check(closed), "field_malformed") == ["blank", "null", "object"]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_c12_one_id_two_values_T5_L2(name: str, tmp_path: Path) -> None:
     """C12, T5, L2: two records of one id fail a MUST and are in force on no date; neither ends, nor is ended by, anything."""
@@ -336,6 +359,15 @@ def test_c12_copies_are_one_record_L2(name: str, tmp_path: Path) -> None:
     connection = opened(copied)
     assert as_of(connection, "2026-02-01") == ["A"]
     assert as_of(connection, "2026-03-01") == ["B"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_c12_copies_are_rows_equal_in_all_that_is_read_L2(name: str, tmp_path: Path) -> None:
+    """C12, L2: a key without a role makes no difference, and a role does, also one that no rule looks at."""
+    assert findings(check(written(tmp_path, name, [record("A", note="x"), record("A", note="y")])), "record_id_copied") == ["A"]
+    (tmp_path / "other").mkdir()
+    report = check(written(tmp_path / "other", name, [record("A", priority="x"), record("A", priority="y")]))
+    assert (findings(report, "record_id_copied"), findings(report, "record_id_duplicated")) == ([], ["A", "A"])
 
 
 def test_c12_ids_equal_in_unicode_form_clash_L2(tmp_path: Path) -> None:

@@ -10,8 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from governed_memory import warehouse
+from governed_memory.cli import main
 from governed_memory.errors import InputError
 from governed_memory.overlay.compact import compact, expand
+from governed_memory.warehouse import StoreFile, attached_records
+
+STORES = Path(__file__).parents[2] / "stores"
 
 AWKWARD = st.sampled_from(["~", "", ["a"], [""], [], ["a,b", "|"], "\\", "\n", "\r\n", "\\e", "\\j1", "\\[", "\\s", None, ["~"], "a,b", "\u2028"])
 JSON_VALUES = st.recursive(
@@ -76,3 +81,67 @@ def test_f2_a_line_that_cannot_be_read_is_named(lines: list[str], message: str) 
     with pytest.raises(InputError) as raised:
         list(expand(lines))
     assert str(raised.value).startswith(message)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out.removesuffix("\n").split("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "mapping"), [("reference", ""), ("reference_edges", "record_id=uuid,value=fact,valid_from=valid_at,valid_to=invalid_at,source=episode")]
+)
+def test_f2_an_attached_store_is_compacted_by_its_name(name: str, mapping: str, built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """F2: the same lines as from its file, which need not be there; the full form has every role that a record states, each as text or a list."""
+    file = str(STORES / f"{name}.jsonl")
+    assert printed(capsys, "compact", name, "--database", str(built)) == printed(capsys, "compact", file, "--map", mapping)
+    roles = {column: role for role, column in StoreFile(file, dict(pair.split("=") for pair in mapping.split(",") if pair)).columns.items()}
+    stated = [
+        {roles[key]: "true" if value is True else value for key, value in record.items() if key in roles and (value is not None or roles[key] == "valid_to")}
+        for record in map(json.loads, Path(file).read_text(encoding="utf-8").splitlines())
+    ]
+    assert list(expand(printed(capsys, "compact", name, "--full", "--database", str(built)))) == stated
+
+
+def test_f2_t1_c11_the_tables_of_a_store_read_back_as_they_were(tmp_path: Path) -> None:
+    """F2, T1, C11: an end that is unknown is not opened, a list in which nothing can be read does not become one that says nothing, copies stay."""
+    records = [
+        {"record_id": "missing", "valid_from": "2026-01-01"},
+        {"record_id": "no date", "valid_from": "2026-01-01", "valid_to": "soon"},
+        {"record_id": "far", "valid_from": "2026-01-01", "valid_to": "9999-12-31"},
+        {"record_id": "time", "valid_from": "2026-01-01T10:00:00Z", "valid_to": None, "recorded_at": "2026-01-01T10:00:00+02:00"},
+        {"record_id": "lists", "valid_to": None, "supersedes": ["time", "far"], "applies_to": "one", "does_not_apply_to": []},
+        {"record_id": "closed", "valid_to": None, "release_to": {"board": True}, "confidential": False},
+        {"record_id": "closed", "valid_to": None, "release_to": {"board": True}, "confidential": False},
+    ]
+    is_known = "is_valid_to_stated and valid_to_problem is distinct from 'not_a_date' as is_end_known"
+    columns = f"record_id, valid_from, valid_to, {is_known}, recorded_at, supersedes, applies_to, does_not_apply_to, release_to, confidential"
+
+    def rows(name: str, kept: list[dict]) -> tuple[list[tuple], list[dict]]:
+        file = tmp_path / name
+        file.write_text("\n".join(json.dumps(record) for record in kept), encoding="utf-8")
+        connection, _ = warehouse.open_store_file(StoreFile(str(file)), {"record_rows"})
+        return connection.execute(f"select {columns} from record_rows order by record_index").fetchall(), attached_records(connection, "store")
+
+    before, held = rows("store.jsonl", records)
+    after, _ = rows("again.jsonl", list(expand(compact(held, full=True))))
+    assert after == before
+    assert [row[3] for row in after] == [False, False, True, True, True, True, True]
+    assert after[5][8] == []
+
+
+def test_f2_what_is_neither_a_file_nor_an_attached_store_is_refused(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """F2: with the stores there are; a mapping belongs to a file."""
+    for arguments, message in ((["referenz"], "attached are reference, reference_edges"), (["reference", "--map", "value=fact"], "`vars: stores:`")):
+        assert main(["compact", *arguments, "--database", str(built)]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_f2_a_record_that_only_duckdb_forgives_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """F2: compact lines need JSON that any reader takes; a large record is no reason to refuse."""
+    file = tmp_path / "store.jsonl"
+    file.write_text('{"value": "' + "x" * (40 << 20) + '"}\n', encoding="utf-8")
+    assert len(printed(capsys, "compact", str(file))[1]) > 40 << 20
+    file.write_text('{"record_id": "A"}\n{"record_id": "B",}\n', encoding="utf-8")
+    assert main(["compact", str(file)]) == 2
+    assert "store.jsonl, line 2, column" in capsys.readouterr().err

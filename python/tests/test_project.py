@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -18,19 +17,6 @@ from governed_memory.warehouse import ROLES
 from governed_memory.warehouse.models import compiled
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example stores, built by dbt in a database of its own."""
-    folder = tmp_path_factory.mktemp("built")
-    run = subprocess.run(
-        [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "--quiet", "build", "--exclude-resource-type", "test", "unit_test",
-         "--profiles-dir", str(ROOT), "--target-path", str(folder / "target"), "--log-path", str(folder / "logs")],
-        cwd=ROOT, env={**os.environ, "GMEM_DATABASE": str(folder / "built.duckdb")}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
-    return folder / "built.duckdb"
 
 
 def test_l4_the_compiled_list_is_current() -> None:

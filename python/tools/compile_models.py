@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -24,34 +25,26 @@ FUNCTIONS = ("table_function", "table_functions")
 SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build"}
 
 
-def compile_manifest() -> dict:
-    """Compile the project with no store and no register attached, on a throw-away database."""
-    from dbt.cli.main import dbtRunner
-
+def compile_project() -> tuple[dict, dict[str, str]]:
+    """The manifest and the readers' fragments, compiled with no store and no register attached, on a throw-away database."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GMEM_DATABASE"] = str(Path(folder) / "compile.duckdb")
-        result = dbtRunner().invoke(
-            [
-                "--quiet",
-                "compile",
-                "--project-dir",
-                str(ROOT),
-                "--profiles-dir",
-                str(ROOT),
-                "--target",
-                "dev",
-                "--target-path",
-                folder,
-                "--log-path",
-                folder,
-                "--no-partial-parse",
-                "--vars",
-                json.dumps({"stores": {}, "registers": {}, "on_date": ""}),
-            ]
-        )
-        if not result.success:
-            raise SystemExit(f"dbt compile failed: {result.exception or 'see above'}")
-        return json.loads((Path(folder) / "manifest.json").read_text())
+        dbt(folder, "--no-partial-parse")
+        manifest = json.loads((Path(folder) / "manifest.json").read_text())
+        [fragments] = dbt(folder, "--log-level", "none", "--inline", "{{ governed_memory.reader_fragments() | tojson }}").results
+        return manifest, json.loads(fragments.node.compiled_code)
+
+
+def dbt(folder: str, *arguments: str) -> Any:
+    """Run `dbt compile`; its target and logs are in the folder."""
+    from dbt.cli.main import dbtRunner
+
+    places = ["--project-dir", str(ROOT), "--profiles-dir", str(ROOT), "--target", "dev", "--target-path", folder, "--log-path", folder]
+    nothing = json.dumps({"stores": {}, "registers": {}, "on_date": ""})
+    result = dbtRunner().invoke(["--quiet", "compile", *places, "--vars", nothing, *arguments])
+    if not result.success:
+        raise SystemExit(f"dbt compile failed: {result.exception or 'see above'}")
+    return result.result
 
 
 def in_order(nodes: dict[str, dict]) -> list[dict]:
@@ -66,10 +59,11 @@ def in_order(nodes: dict[str, dict]) -> list[dict]:
 
 
 def package_list() -> dict:
-    """The list as it is written: seeds of the profile as rows, models in order."""
+    """The list as it is written: seeds of the profile as rows, fragments by name, models in order."""
+    manifest, fragments = compile_project()
     nodes: dict[str, dict] = {}
     seeds: dict[str, dict] = {}
-    for node in compile_manifest()["nodes"].values():
+    for node in manifest["nodes"].values():
         name = node["name"]
         if node["resource_type"] == "seed" and node["path"].startswith("profile/"):
             with (ROOT / node["original_file_path"]).open(newline="", encoding="utf-8") as file:
@@ -86,7 +80,7 @@ def package_list() -> dict:
             }
     models = in_order(nodes)
     add_columns(seeds, models)
-    return {"seeds": dict(sorted(seeds.items())), "models": models}
+    return {"seeds": dict(sorted(seeds.items())), "fragments": fragments, "models": models}
 
 
 def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:

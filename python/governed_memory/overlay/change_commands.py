@@ -11,8 +11,8 @@ from typing import Any
 
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.overlay.change import Change, Outcome, change
-from governed_memory.warehouse import ROLES, StoreFile, attached_store
-from governed_memory.warehouse.store_file import LIST_ROLES, parse_mapping
+from governed_memory.warehouse import ROLES, StoreFile, attached_store, named_store
+from governed_memory.warehouse.store_file import LIST_ROLES
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -137,15 +137,8 @@ def _run(arguments: argparse.Namespace, changes: list[Change]) -> int:
 
 
 def _store(arguments: argparse.Namespace) -> StoreFile:
-    named = arguments.store
-    if Path(named.partition("::")[0]).exists():
-        store = StoreFile(named, parse_mapping(arguments.map))
-    elif any(mark in named for mark in "./:"):
-        raise InputError(f"--store: {named!r}: no such file")
-    else:
-        if arguments.map:
-            raise InputError("--map is for a file; an attached store's columns are named in the project's vars")
-        store = attached_store(named, arguments.database)
+    named = named_store(arguments.store, arguments.map)
+    store = named if isinstance(named, StoreFile) else attached_store(named, arguments.database)
     return replace(store, target_level=arguments.level) if arguments.level else store
 
 

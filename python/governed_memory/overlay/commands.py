@@ -13,8 +13,8 @@ from governed_memory.overlay import change_commands
 from governed_memory.overlay.check import check
 from governed_memory.overlay.compact import compact, expand
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
-from governed_memory.warehouse import open_memory, raw_records
-from governed_memory.warehouse.store_file import StoreFile, parse_mapping
+from governed_memory.warehouse import StoreFile, attached_records, named_store, open_built, open_memory, raw_records
+from governed_memory.warehouse.store_file import parse_mapping
 
 SHOWN = 6
 
@@ -30,10 +30,15 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--json", action="store_true", help="the whole report as JSON")
     parser.add_argument("--quiet", action="store_true", help="only the level")
     parser.set_defaults(run=run_check)
-    parser = commands.add_parser("compact", help="a store file as compact lines, one record a line")
-    parser.add_argument("store", help="a JSON Lines, JSON array, CSV or Parquet file, or FILE.duckdb::TABLE")
-    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="your columns or keys where they differ from the roles")
-    parser.add_argument("--full", action="store_true", help="every field, so that expand gives back each record")
+    parser = commands.add_parser("compact", help="a store as compact lines, one record a line")
+    parser.add_argument(
+        "store",
+        help="a JSON Lines, JSON array, CSV or Parquet file, or FILE.duckdb::TABLE, or the name of an attached store. Of an attached store the built "
+        "tables are read: they hold the roles of the project and no other key, and dates as the first and last day",
+    )
+    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns or keys where they differ from the roles")
+    parser.add_argument("--full", action="store_true", help="every field that is read, so that expand gives back each record of a file")
+    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.set_defaults(run=run_compact)
     parser = commands.add_parser("expand", help="compact lines as JSON Lines")
     parser.add_argument("lines", help="a file of compact lines, or - for standard input")
@@ -59,9 +64,13 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 def run_compact(arguments: argparse.Namespace) -> int:
     """Print compact lines (F2)."""
-    store = StoreFile(arguments.store, parse_mapping(arguments.map))
+    store = named_store(arguments.store, arguments.map)
+    if isinstance(store, StoreFile):
+        records, mapping = raw_records(open_memory(), store), store.mapping
+    else:
+        records, mapping = attached_records(open_built(arguments.database, store_id=store), store), {}
     # The store is read to its end before the first line is written: a bad line 900,000 leaves nothing half done.
-    for line in list(compact(raw_records(open_memory(), store), full=arguments.full, mapping=store.mapping)):
+    for line in list(compact(records, full=arguments.full, mapping=mapping)):
         print(line)
     return 0
 

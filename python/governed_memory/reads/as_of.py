@@ -45,12 +45,7 @@ def open_store(store: StoreFile | str | None, database: str | None = None) -> tu
     if isinstance(store, StoreFile):
         connection, attached = warehouse.open_store_file(store, {"records_as_of", "stores"}, empty={"record_ledger"})
         return connection, attached.notices
-    connection = warehouse.open_built(database)
-    if store is not None:
-        names = [row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by 1")]
-        if store not in names:
-            raise InputError(f"--store: {store!r} is neither a file nor an attached store; attached are {', '.join(names)}")
-    return connection, []
+    return warehouse.open_built(database, store_id=store), []
 
 
 def records_as_of(

@@ -8,13 +8,12 @@ import datetime
 import json
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from governed_memory.overlay.compact import compact
 from governed_memory.reads.as_of import COLUMNS, day, left_out, open_store, records_as_of
 from governed_memory.reads.status import status_lines
-from governed_memory.warehouse.store_file import StoreFile, parse_mapping
+from governed_memory.warehouse import StoreFile, named_store
 
 WIDTH = 60
 
@@ -39,7 +38,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run_as_of(arguments: argparse.Namespace) -> int:
     """Print the records in force; exit 0, also where there are none."""
     day("DATE", arguments.date)
-    store = named_store(arguments.store, arguments.map)
+    store = named_store(arguments.store, arguments.map) if arguments.store is not None else None
     connection, notices = open_store(store, arguments.database)
     store_id = store if isinstance(store, str) else None
     records = records_as_of(connection, arguments.date, store_id=store_id, concept=arguments.concept, known_on=arguments.known_on, scope=arguments.scope)
@@ -56,13 +55,6 @@ def run_status(arguments: argparse.Namespace) -> int:
     lines, is_met = status_lines(arguments.database)
     print("\n".join(lines))
     return 0 if is_met else 1
-
-
-def named_store(text: str | None, mapping: str) -> StoreFile | str | None:
-    """What --store names: a file where it looks like one, else an attached store."""
-    if text is None or not (Path(text.partition("::")[0]).suffix or Path(text).exists()):
-        return text
-    return StoreFile(text, parse_mapping(mapping))
 
 
 def print_json(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:

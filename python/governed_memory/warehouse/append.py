@@ -21,9 +21,9 @@ from typing import Any
 import duckdb
 
 from governed_memory.errors import InputError
-from governed_memory.warehouse.attach import file_reader, json_path, quoted, table_of
 from governed_memory.warehouse.connection import literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.readers import column_reader, csv_delimiter, json_objects, json_path, name_text, table_of, within_a_record_limit
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, PARQUET, StoreFile
 
 SECONDS_TO_WAIT = 60.0
@@ -87,34 +87,43 @@ def rows_with_ids(store: StoreFile, ids: Collection[str]) -> tuple[list[dict[str
     wanted = "(" + ", ".join(f"nfc_normalize({literal(name)})" for name in ids) + ")"
     with open_memory() as connection:
         try:
-            reader = file_reader(connection, store, kind)
-            where = f"where nfc_normalize({_id_in(store, kind)}) in {wanted}"
             if kind == JSON_LINES:
-                return [json.loads(row[0]) for row in connection.execute(f"select json from {reader} {where}").fetchall()], None
+                found = _rows(connection, store, f"select json from {{rows}} where nfc_normalize({_id_in(store, kind)}) in {wanted}")
+                return [json.loads(row[0]) for row in found], None
+            reader = column_reader(connection, store, kind)
             columns = [row[0] for row in connection.execute(f"describe select * from {reader}").fetchall()]
             if store.columns["record_id"] not in columns:
                 raise InputError(f"{store.path}: has no column {store.columns['record_id']!r}; name the one that holds the id with --map record_id=COLUMN")
-            return [dict(zip(columns, row, strict=True)) for row in connection.execute(f"select * from {reader} {where}").fetchall()], columns
+            found = connection.execute(f"select * from {reader} where nfc_normalize({_id_in(store, kind)}) in {wanted}").fetchall()
+            return [dict(zip(columns, row, strict=True)) for row in found], columns
         except duckdb.Error as error:
             raise explain_unreadable(store, kind, error) from error
 
 
 def nearest_id(store: StoreFile, name: str) -> str | None:
     """The identifier in the store that is most like a name, if one is near."""
-    kind = store.format()
     with open_memory() as connection:
-        reader = file_reader(connection, store, kind)
-        best = connection.execute(
-            "select arg_max(held, likeness) from (select held, jaro_winkler_similarity(held, $name) as likeness"
-            f" from (select {_id_in(store, kind)} as held from {reader})) where likeness > 0.8",
-            {"name": name},
-        ).fetchone()
-    return best[0] if best else None
+        [(best,)] = _rows(
+            connection,
+            store,
+            f"""select arg_max(held, likeness)
+            from (select held, jaro_winkler_similarity(held, {literal(name)}) as likeness from (select {_id_in(store, store.format())} as held from {{rows}}))
+            where likeness > 0.8""",
+        )
+    return str(best) if best is not None else None
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, store: StoreFile, sql: str) -> list[tuple[Any, ...]]:
+    """What a query says over a store's `{rows}`: its columns, or one `json` column."""
+    kind = store.format()
+    if kind == JSON_LINES:
+        return within_a_record_limit(lambda limit: connection.execute(sql.replace("{rows}", json_objects(store, kind, limit))).fetchall())
+    return connection.execute(sql.replace("{rows}", column_reader(connection, store, kind))).fetchall()
 
 
 def _id_in(store: StoreFile, kind: str) -> str:
     key = store.columns["record_id"]
-    return f"json_extract_string(json, {literal(json_path(key))})" if kind == JSON_LINES else f"cast({quoted(key)} as varchar)"
+    return f"json_extract_string(json, {literal(json_path(key))})" if kind == JSON_LINES else f"cast({name_text(key)} as varchar)"
 
 
 def stage(store: StoreFile, records: Sequence[dict[str, Any]], folder: Path) -> Path:
@@ -209,7 +218,7 @@ def _append_part(store: StoreFile, staged: Path) -> None:
 def _append_rows(store: StoreFile, staged: Path) -> None:
     def insert() -> None:
         with duckdb.connect(str(store.file)) as connection:
-            names = ", ".join(quoted(row[0]) for row in connection.execute(f"describe select * from read_parquet({literal(staged)})").fetchall())
+            names = ", ".join(name_text(row[0]) for row in connection.execute(f"describe select * from read_parquet({literal(staged)})").fetchall())
             table = table_of(connection, store, connection.execute("select current_database()").fetchone()[0])  # type: ignore[index]
             connection.execute(f"insert into {table} ({names}) select {names} from read_parquet({literal(staged)})")
 
@@ -223,9 +232,11 @@ def _stage_csv(store: StoreFile, records: Sequence[dict[str, Any]], staged: Path
     with store.file.open("rb") as file:
         header = file.readline().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     line_end = "\r\n" if header.endswith("\r\n") else "\n"
-    columns = next(csv.reader([header], delimiter=store.delimiter()))
+    with open_memory() as connection:
+        delimiter = csv_delimiter(connection, store)
+    columns = next(csv.reader([header], delimiter=delimiter))
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, delimiter=store.delimiter(), lineterminator=line_end)
+    writer = csv.DictWriter(text, columns, delimiter=delimiter, lineterminator=line_end)
     for record in records:
         writer.writerow({name: _csv_value(value) for name, value in record.items()})
     staged.write_bytes((header.rstrip("\r\n") + line_end + text.getvalue()).encode())
@@ -240,9 +251,9 @@ def _csv_value(value: Any) -> str:
 
 def _stage_columns(store: StoreFile, kind: str, records: Sequence[dict[str, Any]], staged: Path) -> Path:
     with open_memory() as connection:
-        connection.execute(f"create table records as select * from {file_reader(connection, store, kind)} limit 0")
+        connection.execute(f"create table records as select * from {column_reader(connection, store, kind)} limit 0")
         for record in records:
-            names = ", ".join(map(quoted, record))
+            names = ", ".join(map(name_text, record))
             marks = ", ".join("?" for _ in record)
             try:
                 connection.execute(f"insert into records ({names}) values ({marks})", list(record.values()))
@@ -250,7 +261,7 @@ def _stage_columns(store: StoreFile, kind: str, records: Sequence[dict[str, Any]
                 raise InputError(f"{store.path}: a value does not fit its column: {str(error).splitlines()[0]}") from error
         # Only the columns that are given: the table fills in the others as it does for any new row.
         given = list(dict.fromkeys(name for record in records for name in record))
-        columns = ", ".join(map(quoted, given)) if kind == DUCKDB else "*"
+        columns = ", ".join(map(name_text, given)) if kind == DUCKDB else "*"
         connection.execute(f"copy (select {columns} from records) to {literal(staged)} (format parquet)")
     return staged
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,17 +17,8 @@ from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.connection import literal, open_built, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.models import build, compiled
-from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
-
-# Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
-# is tried only where a record needs it.
-RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
-
-TABLES = """
-    select table_name from duckdb_tables() where database_name = $database
-    union all
-    select view_name from duckdb_views() where database_name = $database and not internal
-    order by 1"""
+from governed_memory.warehouse.readers import column_as_json, column_reader, json_objects, json_options, json_path, name_text, path_text, within_a_record_limit
+from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, ROLES, StoreFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,34 +117,14 @@ def _copy_registers(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> 
     connection.execute(f"attach {literal(store.built)} as built (read_only)")
     registers = [model["name"] for model in compiled()["models"] if model["name"].startswith("stg_")]
     for name in ("stg_stores", *registers):
-        connection.execute(f'create table "{name}" as select * from built.{quoted(schema)}."{name}"')
+        connection.execute(f'create table "{name}" as select * from built.{name_text(schema)}."{name}"')
     connection.execute("delete from stg_stores where store_id <> $store", {"store": store.store_id})
     connection.execute("detach built")
 
 
-def file_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
-    """The SQL that reads a file's rows: one `json` column for JSON, its own columns otherwise."""
-    if kind in (JSON_LINES, JSON_ARRAY):
-        return f"read_json_objects({_path_text(store)}, {_json_options(connection, store, kind)[0]})"
-    return _column_reader(connection, store, kind)
-
-
-def _json_options(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> tuple[str, list[list[str]]]:
-    """The reader's options, with the record limit the file needs, and the sets of keys that occur."""
-    shape = "array" if kind == JSON_ARRAY else "newline_delimited"
-    for limit in RECORD_LIMITS:
-        options = f"format = '{shape}', maximum_object_size = {limit}"
-        try:
-            return options, _key_shapes(connection, store, options)
-        except duckdb.InvalidInputException as error:
-            if "maximum_object_size" not in str(error) or limit == RECORD_LIMITS[-1]:
-                raise
-    raise AssertionError("unreachable: the last limit returns or raises")
-
-
 def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
-    options, shapes = _json_options(connection, store, kind)
-    objects = f"read_json_objects({_path_text(store)}, {options})"
+    limit, shapes = within_a_record_limit(lambda limit: (limit, _key_shapes(connection, json_objects(store, kind, limit))))
+    objects = json_objects(store, kind, limit)
     seen = {key for shape in shapes for key in shape}
     keys = sorted(seen.intersection(store.columns.values()))
     valid_to = store.columns["valid_to"]
@@ -162,8 +132,8 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     folded = [key.casefold() for key in keys]
     if keys and all(keys) and uniform and len(set(folded)) == len(folded):
         types = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
-        reader = f"read_json({_path_text(store)}, {options}, columns = {{{types}}})"
-        picked = {key: quoted(key) for key in keys}
+        reader = f"read_json({path_text(store)}, {json_options(kind, limit)}, columns = {{{types}}})"
+        picked = {key: name_text(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
         paths = ", ".join(literal(json_path(key)) for key in keys)
@@ -186,9 +156,8 @@ def _stage(connection: duckdb.DuckDBPyConnection, store: StoreFile, flags: str, 
     )
 
 
-def _key_shapes(connection: duckdb.DuckDBPyConnection, store: StoreFile, options: str) -> list[list[str]]:
+def _key_shapes(connection: duckdb.DuckDBPyConnection, objects: str) -> list[list[str]]:
     """The sets of keys that occur: few, and enough to know whether every record states its end and none repeats a key."""
-    objects = f"read_json_objects({_path_text(store)}, {options})"
     shapes = connection.execute(f"select any_value(keys) from (select json_keys(json) as keys from {objects}) group by hash(keys)").fetchall()
     keyless = any(not shape for (shape,) in shapes)
     if keyless and connection.execute(f"select 1 from {objects} where json_type(json) <> 'OBJECT' limit 1").fetchone():
@@ -197,85 +166,30 @@ def _key_shapes(connection: duckdb.DuckDBPyConnection, store: StoreFile, options
 
 
 def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
-    reader = _column_reader(connection, store, kind)
+    reader = column_reader(connection, store, kind)
     found = {name: type_ for name, type_, *_ in connection.execute(f"describe select * from {reader}").fetchall()}
     for role, column in store.mapping.items():
         if column not in found:
             hint = did_you_mean(column, found) or f"its columns are {', '.join(found)}"
             raise InputError(f"{store.path}: has no column {column!r}, which --map gives for {role}; {hint}")
-    roles = ", ".join(
-        f"{_column_as_json(role, store.columns[role], found[store.columns[role]])} as {role}" if store.columns.get(role) in found else f"null::json as {role}"
-        for role in ROLES
-    )
-    stated = str(store.columns["valid_to"] in found).lower()
+    held = {role: column for role, column in store.columns.items() if column in found}
+    values = {role: column_as_json(role, column, found[column]) for role, column in held.items()}
+    roles = ", ".join(f"{values.get(role, 'null::json')} as {role}" for role in ROLES)
+    stated = str("valid_to" in held).lower()
     _stage(connection, store, f"{stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns", roles, reader)
-    absent = [role for role, column in store.columns.items() if column not in found]
+    absent = [role for role in store.columns if role not in held]
     return Attached([], _constants(store, absent) | {"has_repeated_key": "false"})
 
 
 def _constants(store: StoreFile, absent: Iterable[str]) -> dict[str, str]:
     """The columns of record_rows that need no reading: the store's name, and the roles it does not hold."""
-    held_elsewhere = {"concept": "concept_id", "source": "source_id"}
     kinds = {role: "varchar[]" for role in LIST_ROLES} | {"recorded_at": "timestamp"}
     # Presence and dates are worked out from these three in columns of their own.
     plain = [role for role in absent if role not in ("record_id", "valid_from", "valid_to")]
-    nulls = {held_elsewhere.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
+    nulls = {HELD_AS.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
     return {"store_id": literal(store.store_id), "open_markers": _markers(store), **nulls}
-
-
-def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:
-    if kind == CSV:
-        # Everything stated: a reader that guesses drops rows of another length, and types that turn 0012 into 12.
-        dialect = f"delim = {literal(store.delimiter())}, quote = '\"', escape = '\"', header = true, all_varchar = true, strict_mode = true, skip = 0"
-        return f"read_csv({_path_text(store)}, {dialect}, max_line_size = {RECORD_LIMITS[0]}, hive_partitioning = false)"
-    if kind == PARQUET:
-        return f"read_parquet({_path_text(store)}, hive_partitioning = false)"
-    assert kind == DUCKDB
-    connection.execute(f"attach {literal(store.file)} as attached (read_only)")
-    whole = "attached." + table_of(connection, store, "attached")
-    return f"(select * from {whole} union all by name select * from read_parquet({literal(store.more)}))" if store.more else whole
-
-
-def table_of(connection: duckdb.DuckDBPyConnection, store: StoreFile, database: str) -> str:
-    """The table that holds a store's rows in a database file, quoted.
-
-    Raises:
-        InputError: the file has no such table, or several where none is named.
-    """
-    tables = [row[0] for row in connection.execute(TABLES, {"database": database}).fetchall()]
-    if store.table is None and len(tables) != 1:
-        raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
-    table = store.table or tables[0]
-    if table.rpartition(".")[2] not in tables:
-        raise InputError(f"{store.file}: has no table {table!r}; it has {', '.join(tables) or 'none'}")
-    return ".".join(quoted(part) for part in table.split("."))
-
-
-def _column_as_json(role: str, column: str, type_: str) -> str:
-    """As the macro column_as_json: text that says null is missing, except as an end, where a rule reports it (C09)."""
-    name = quoted(column)
-    if type_ != "VARCHAR" or role == "valid_to":
-        return f"to_json({name})"
-    text = f"to_json(nullif(nullif({name}, 'null'), 'NULL'))"
-    return f"coalesce(to_json(try_cast({name} as varchar[])), {text})" if role in LIST_ROLES else text
 
 
 def _unmapped(store: StoreFile, role: str, key: str, seen: set[str]) -> str:
     text = f"{store.path}: no record has the key {key!r}, which --map gives for {role}; every record counts as missing it"
     return "; ".join(filter(None, [text, did_you_mean(key, seen)]))
-
-
-def _path_text(store: StoreFile) -> str:
-    """The files as a reader takes them: with no character that would make a name a pattern."""
-    files = [*(store.parts() or [store.file]), *filter(None, [store.more])]
-    return "[" + ", ".join(literal(re.sub(r"([*?\[])", r"[\1]", str(file))) for file in files) + "]"
-
-
-def quoted(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def json_path(key: str) -> str:
-    """The path of a record's own key, whatever characters it has."""
-    return '$."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'

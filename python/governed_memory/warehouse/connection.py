@@ -20,14 +20,16 @@ def open_memory() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def open_built(database: str | None = None) -> duckdb.DuckDBPyConnection:
+def open_built(database: str | None = None, *, store_id: str | None = None) -> duckdb.DuckDBPyConnection:
     """The database that `dbt build` wrote, read-only.
 
     Args:
         database: its path; without one the environment variable GMEM_DATABASE, else governed_memory.duckdb here.
+        store_id: a store that must be attached in it.
 
     Raises:
-        InputError: there is no such file, it is no DuckDB database, another process holds it, or the project was not built in it.
+        InputError: there is no such file, it is no DuckDB database, another process holds it, the project was not built in it, or it has
+            no such store.
     """
     path = Path(database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE)
     if not path.is_file():
@@ -46,6 +48,11 @@ def open_built(database: str | None = None) -> duckdb.DuckDBPyConnection:
         raise InputError(f"{path}: the project {found}")
     connection.execute("set TimeZone = 'UTC'")
     connection.execute(f'use "{schemas[0][0]}"')
+    if store_id is not None:
+        names = [row["store_id"] for row in rows(connection, "select store_id from stores order by 1")]
+        if store_id not in names:
+            connection.close()
+            raise InputError(f"{store_id!r} is neither a file nor a store attached in {path}; attached are {', '.join(names) or 'none'}")
     return connection
 
 

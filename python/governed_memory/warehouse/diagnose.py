@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from governed_memory.errors import InputError
+from governed_memory.warehouse.connection import open_memory
+from governed_memory.warehouse.readers import csv_delimiter
 from governed_memory.warehouse.store_file import CSV, JSON_ARRAY, JSON_LINES, StoreFile
 
 
@@ -79,7 +81,7 @@ def _not_utf8(path: Path) -> str | None:
 
 def _bad_row(store: StoreFile) -> str | None:
     with store.file.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=store.delimiter(), strict=True)
+        rows = csv.reader(file, delimiter=csv_delimiter(open_memory(), store), strict=True)
         line = 1
         try:
             header = next(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from functools import lru_cache
 from importlib import resources
@@ -15,7 +16,7 @@ from governed_memory.warehouse.connection import literal
 
 @lru_cache(maxsize=1)
 def compiled() -> dict[str, Any]:
-    """The packaged list: {"seeds": {name: {columns, rows}}, "models": [{name, kind, parameters, reads, sql, columns}]}."""
+    """The packaged list: {"seeds": {name: {columns, rows}}, "fragments": {name: sql}, "models": [{name, kind, parameters, reads, sql, columns}]}."""
     models: dict[str, Any] = json.loads(resources.files(__package__).joinpath("compiled_models.json").read_text(encoding="utf-8"))
     return models
 
@@ -23,6 +24,11 @@ def compiled() -> dict[str, Any]:
 def columns(model: str) -> dict[str, str]:
     """The columns of a model, {name: type}, in their order."""
     return next(entry["columns"] for entry in compiled()["models"] if entry["name"] == model)
+
+
+def fragment(name: str, **values: str) -> str:
+    """A piece of SQL that staging reads a file by, with SQL in place of each __name__ in it."""
+    return re.sub("__([a-z]+)__", lambda match: values[match[1]], compiled()["fragments"][name])
 
 
 def seed(name: str) -> list[dict[str, str]]:

@@ -1,21 +1,21 @@
-"""The records of a store as they stand there, key for key, for forms that must lose nothing."""
+"""The records of a store as they stand there, key for key, for forms that must lose nothing; of an attached store, as its tables hold them."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import duckdb
 
-from governed_memory.warehouse.attach import file_reader
+from governed_memory.warehouse.connection import rows
 from governed_memory.warehouse.diagnose import explain_unreadable
-from governed_memory.warehouse.store_file import JSON_ARRAY, JSON_LINES, StoreFile
+from governed_memory.warehouse.readers import column_reader, json_objects, within_a_record_limit
+from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, ROLES, StoreFile
 
 
-def raw_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> Iterator[dict[str, Any]]:
+def raw_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> list[dict[str, Any]]:
     """Each record of a file with the keys it has, in the order of the file. Dates and numbers of a column read as text in ISO form.
 
     Raises:
@@ -23,21 +23,52 @@ def raw_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> Iter
     """
     kind = store.format()
     try:
-        reader = file_reader(connection, store, kind)
-        result = connection.execute(f"select * from {reader}")
-        names = [column[0] for column in result.description]
-        while rows := result.fetchmany(10_000):
-            for row in rows:
-                yield (
-                    json.loads(row[0])
-                    if kind in (JSON_LINES, JSON_ARRAY)
-                    else {name: _plain(value) for name, value in zip(names, row, strict=True) if value is not None or name == store.columns["valid_to"]}
-                )
-    except duckdb.Error as error:
+        if kind in (JSON_LINES, JSON_ARRAY):
+            return within_a_record_limit(lambda limit: _objects(connection.execute(f"select json from {json_objects(store, kind, limit)}")))
+        end = store.columns["valid_to"]
+        found = rows(connection, f"select * from {column_reader(connection, store, kind)}")
+        return [{name: _plain(value) for name, value in row.items() if value is not None or name == end} for row in found]
+    except (duckdb.Error, json.JSONDecodeError) as error:
         raise explain_unreadable(store, kind, error) from error
+
+
+def attached_records(connection: duckdb.DuckDBPyConnection, store_id: str) -> list[dict[str, Any]]:
+    """Each record of an attached store as the built tables hold it, in the order of arrival, with a key for each role that it states.
+
+    What the tables hold must not read back as something else: an end that is no date has no key, since null would open it, and a list in
+    which nothing can be read stays one, since [] says nothing (C11).
+
+    Args:
+        connection: the built database.
+        store_id: a store in it.
+    """
+    columns = ", ".join(f"{HELD_AS.get(role, role)} as {role}" for role in ROLES)
+    found = rows(
+        connection,
+        f"""select {columns}, is_valid_to_stated and valid_to_problem is distinct from 'not_a_date' as is_end_known
+        from record_rows where store_id = $store order by record_index""",
+        {"store": store_id},
+    )
+    return [{role: _held(role, row[role]) for role in ROLES if (row["is_end_known"] if role == "valid_to" else row[role] is not None)} for row in found]
+
+
+def _objects(result: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    records = []
+    while batch := result.fetchmany(10_000):
+        records += [json.loads(text) for (text,) in batch]
+    if not all(isinstance(record, dict) for record in records):
+        raise duckdb.InvalidInputException("not every record is a JSON object")
+    return records
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (datetime.date, datetime.datetime, datetime.time)):
         return value.isoformat()
     return str(value) if isinstance(value, (decimal.Decimal, datetime.timedelta)) else value
+
+
+def _held(role: str, value: Any) -> Any:
+    if isinstance(value, list):
+        # A record that replaces one other names it, as stores mostly do.
+        return value[0] if role == "supersedes" and len(value) == 1 else value or [""]
+    return _plain(value)

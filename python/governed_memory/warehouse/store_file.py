@@ -14,6 +14,8 @@ ROLES = (
     "classification", "confidential", "restricted", "policy", "rule", "priority",
     "withdrawal", "recorded_at", "written_by",
 )  # fmt: skip
+# Columns of record_rows that are not named for their role.
+HELD_AS = {"concept": "concept_id", "source": "source_id"}
 LIST_ROLES = ("applies_to", "does_not_apply_to", "release_to", "supersedes")
 
 JSON_LINES, JSON_ARRAY, CSV, PARQUET, DUCKDB = "JSON Lines", "JSON array", "CSV", "Parquet", "DuckDB"
@@ -29,26 +31,12 @@ class StoreFile:
         mapping: {role: the store's own column or key}, for those that differ.
         policy_id: the conflict policy's name where it is stated beside the records.
         zone: the time zone in which timestamps become dates.
-        store_id: the name that the store has in answers.
-        target_level: the level it means to meet, 1 to 3.
-        is_valid_to_exclusive: an end is the first day that no longer holds (T2).
-        is_null_end_open: an empty end in a column is open; otherwise not stated (T1).
-        open_markers: classifications that restrict nothing.
-        built: the database `dbt build` wrote, where the store is attached: its registers and the store's entry apply.
-        more: a file of the same format whose records follow.
     """
 
     path: str
     mapping: dict[str, str] = field(default_factory=dict)
     policy_id: str | None = None
     zone: str = "UTC"
-    store_id: str = "store"
-    target_level: int = 3
-    is_valid_to_exclusive: bool = False
-    is_null_end_open: bool = True
-    open_markers: tuple[str, ...] = ()
-    built: str | None = None
-    more: Path | None = None
 
     @property
     def file(self) -> Path:
@@ -71,11 +59,9 @@ class StoreFile:
         Raises:
             InputError: there is no such file, it cannot be opened, or its name ends in no known way.
         """
-        if self.parts():
-            return PARQUET
         if not self.file.is_file():
             what = "a folder" if self.file.is_dir() else "no such file"
-            raise InputError(f"{self.file}: {what}; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file, or a folder of Parquet files")
+            raise InputError(f"{self.file}: {what}; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file")
         known = FORMATS.get(self.file.suffix.lower())
         if known is None:
             raise InputError(f"{self.file}: its name ends in {self.file.suffix!r}; expected one of {', '.join(FORMATS)}")
@@ -89,12 +75,6 @@ class StoreFile:
         """The part files of a folder of Parquet files, in the order of their names; none where the path is no such folder."""
         return sorted(self.file.glob("*.parquet")) if self.file.is_dir() else []
 
-    def delimiter(self) -> str:
-        """The character that separates the columns of a CSV file: of comma, semicolon, tab and bar the one its first line has most of."""
-        with self.file.open("rb") as file:
-            header = file.readline(1_000_000).decode("utf-8-sig", errors="replace")
-        return max(",;\t|", key=header.count)
-
     def _first_character(self) -> bytes:
         try:
             with self.file.open("rb") as file:
@@ -105,6 +85,19 @@ class StoreFile:
         except OSError as error:
             raise InputError(f"{self.file}: cannot be read: {error.strerror}") from error
         return b""
+
+
+def named_store(text: str, mapping: str) -> StoreFile | str:
+    """The store that a command line names: a file where the name looks like one, else the name of an attached store.
+
+    Raises:
+        InputError: the mapping is malformed, or given for an attached store.
+    """
+    if Path(text.partition("::")[0]).suffix or Path(text).exists():
+        return StoreFile(text, parse_mapping(mapping))
+    if mapping:
+        raise InputError(f"--map: {text!r} is no file; the columns of an attached store are mapped in the project's `vars: stores:`")
+    return text
 
 
 def parse_mapping(text: str) -> dict[str, str]:
