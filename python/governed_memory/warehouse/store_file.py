@@ -31,12 +31,26 @@ class StoreFile:
         mapping: {role: the store's own column or key}, for those that differ.
         policy_id: the conflict policy's name where it is stated beside the records.
         zone: the time zone in which timestamps become dates.
+        store_id: the name that the store has in answers.
+        target_level: the level it means to meet, 1 to 3.
+        is_valid_to_exclusive: an end is the first day that no longer holds (T2).
+        is_null_end_open: an empty end in a column is open; otherwise not stated (T1).
+        open_markers: classifications that restrict nothing.
+        built: the database `dbt build` wrote, where the store is attached: its registers and the store's entry apply.
+        more: a file of the same format whose records follow.
     """
 
     path: str
     mapping: dict[str, str] = field(default_factory=dict)
     policy_id: str | None = None
     zone: str = "UTC"
+    store_id: str = "store"
+    target_level: int = 3
+    is_valid_to_exclusive: bool = False
+    is_null_end_open: bool = True
+    open_markers: tuple[str, ...] = ()
+    built: str | None = None
+    more: Path | None = None
 
     @property
     def file(self) -> Path:
@@ -59,9 +73,11 @@ class StoreFile:
         Raises:
             InputError: there is no such file, it cannot be opened, or its name ends in no known way.
         """
+        if self.parts():
+            return PARQUET
         if not self.file.is_file():
             what = "a folder" if self.file.is_dir() else "no such file"
-            raise InputError(f"{self.file}: {what}; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file")
+            raise InputError(f"{self.file}: {what}; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file, or a folder of Parquet files")
         known = FORMATS.get(self.file.suffix.lower())
         if known is None:
             raise InputError(f"{self.file}: its name ends in {self.file.suffix!r}; expected one of {', '.join(FORMATS)}")
