@@ -91,7 +91,8 @@ def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:
             connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in table["columns"].items())})')
         for model in models:
             if model["kind"] not in FUNCTIONS:
-                connection.execute(f'create view "{model["name"]}" as {model["sql"]}')
+                # a table: a view would be planned anew, with all it reads, in each one above it
+                connection.execute(f'create table "{model["name"]}" as {model["sql"]}')
                 described = connection.execute(f'describe "{model["name"]}"').fetchall()
                 model["columns"] = {column: type_ for column, type_, *_ in described}
 
