@@ -6,7 +6,7 @@ select
     count(*) filter (where severity = 'error') as errors,
     count(*) filter (where severity = 'warning') as warnings,
     list(distinct rule_id order by rule_id) as rules
-from {{ ref('findings') }}
+from {{ governed_memory.relation('findings') }}
 where severity <> 'waived'
 group by party_id, party_role
 order by errors desc, warnings desc, party_id asc
