@@ -3,9 +3,9 @@
 {% macro store_rows(store_id, store) -%}
     {%- set columns = governed_memory.role_columns(store_id, store) -%}
     {%- if not store.get('source') -%}
-        {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": give source: [source name, table name] of a dbt source") }}
+        {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": give as its source a dbt source, [source name, table name], or the name of a seed or model") }}
     {%- endif -%}
-    {%- set reader = governed_memory.store_reader(source(store.source[0], store.source[1]) | string) -%}
+    {%- set reader = governed_memory.store_reader(governed_memory.attached_relation(store.source) | string) -%}
     {%- if not execute -%}
         select null
     {%- else -%}

@@ -46,6 +46,8 @@ def compile_manifest() -> dict:
                 "--no-partial-parse",
                 "--vars",
                 json.dumps({"stores": {}, "registers": {}, "on_date": ""}),
+                "--exclude",
+                *sorted(SUPPLIED),
             ]
         )
         if not result.success:
