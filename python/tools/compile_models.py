@@ -29,6 +29,7 @@ def compile_manifest() -> dict:
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GMEM_DATABASE"] = str(Path(folder) / "compile.duckdb")
+        os.environ.pop("GMEM_LEDGER", None)
         result = dbtRunner().invoke(
             [
                 "--quiet",
