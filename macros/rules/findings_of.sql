@@ -1,5 +1,7 @@
-{#- The findings of one rule at one severity, as tests show them: names of records and rules, and no record's value (C23). -#}
-{% macro findings_of(rule_id, severity) -%}
+{#- The findings at one severity of the rule whose model the test is attached to, as tests show them: names of records and rules, and no
+    record's value (C23). The model is known by its name in the project: its table may have another one, where somebody's project says so. -#}
+{% macro findings_of(severity) -%}
+{%- set rule_id = (model.attached_node or '').split('.') | last -%}
 with
 
 findings as (select * from {{ governed_memory.relation('findings') }}),

@@ -3,9 +3,9 @@
 {% macro store_rows(store_id, store) -%}
     {%- set columns = governed_memory.role_columns(store_id, store) -%}
     {%- if not store.get('source') -%}
-        {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": give source: [source name, table name] of a dbt source") }}
+        {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": give as its source a dbt source, [source name, table name], or the name of a seed or model") }}
     {%- endif -%}
-    {%- set place = source(store.source[0], store.source[1]) | string -%}
+    {%- set place = governed_memory.attached_relation(store.source) | string -%}
     {%- if not execute -%}
         select null
     {%- else -%}
@@ -22,8 +22,7 @@
 
 {#- Where the rows of a store are: a path or reader call as the source gives it, or a table, with its database only where that is another one. -#}
 {% macro store_location(store) -%}
-    {%- set place = source(store.source[0], store.source[1]) -%}
-    {{- return(place.include(database=(place.database != target.database)) | string) -}}
+    {{- return(governed_memory.attached_relation(store.source) | string) -}}
 {%- endmacro %}
 
 

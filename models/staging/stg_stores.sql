@@ -1,5 +1,7 @@
+{#- dbt compares configurations and no vars: through meta, state:modified sees a changed entry. -#}
+{{ config(meta={'stores': governed_memory.attached_stores()}) }}
 {% set sql_text = governed_memory.text_literal %}
-{% for store_id, store in var('stores').items() %}
+{% for store_id, store in governed_memory.attached_stores().items() %}
 {%- set target_level = store.get('target_level', 0) -%}
 {%- if target_level not in [0, 1, 2, 3] -%}
     {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": target_level is " ~ target_level ~ ", expected 0, 1, 2 or 3") }}

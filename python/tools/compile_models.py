@@ -29,7 +29,8 @@ def compile_project() -> tuple[dict, dict[str, str]]:
     """The manifest and the readers' fragments, compiled with no store and no register attached, on a throw-away database."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GMEM_DATABASE"] = str(Path(folder) / "compile.duckdb")
-        dbt(folder, "--no-partial-parse")
+        os.environ.pop("GMEM_LEDGER", None)
+        dbt(folder, "--no-partial-parse", "--exclude", *sorted(SUPPLIED))
         manifest = json.loads((Path(folder) / "manifest.json").read_text())
         [fragments] = dbt(folder, "--log-level", "none", "--inline", "{{ governed_memory.reader_fragments() | tojson }}").results
         return manifest, json.loads(fragments.node.compiled_code)

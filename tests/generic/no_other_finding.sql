@@ -2,5 +2,5 @@
     no_required_finding, of which it is the other half. -#}
 {% test no_other_finding(model) %}
 {{ config(severity='warn') }}
-{{ governed_memory.findings_of(model.identifier, 'warning') }}
+{{ governed_memory.findings_of('warning') }}
 {% endtest %}

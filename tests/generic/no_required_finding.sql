@@ -3,5 +3,5 @@
     the graph. Failing rows name records and rules and hold no record's value. -#}
 {% test no_required_finding(model) %}
 {{ config(severity='error') }}
-{{ governed_memory.findings_of(model.identifier, 'error') }}
+{{ governed_memory.findings_of('error') }}
 {% endtest %}

@@ -1,3 +1,4 @@
+{{ config(enabled=(project_name == 'governed_memory')) }}
 {#- The two example stores only: of any other store its findings decide, rule by rule. -#}
 select store_id, target_level, level
 from {{ governed_memory.relation('store_levels') }}

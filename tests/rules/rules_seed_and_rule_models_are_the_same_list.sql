@@ -1,5 +1,7 @@
 {#- The seed `rules`, the list in rule_models() and the files in models/rules/presence and models/rules/values name the same rules, of the
     same kind; seed and list in the same order. -#}
+{#- It reads no rule model, but is to be left out with them where the layer is switched off. -#}
+{%- do governed_memory.relation('findings') -%}
 with
 
 seeded as (select * from {{ governed_memory.relation('rules') }}),

@@ -25,7 +25,7 @@ record_ledger as (
     from seen
     cross join builds
     {% if is_incremental() %}
-    left join {{ this.include(database=false) }} as earlier
+    left join {{ governed_memory.without_own_database(this) }} as earlier
         on seen.store_id = earlier.store_id and seen.record_id = earlier.record_id and seen.fingerprint = earlier.fingerprint
     {% endif %}
 )
