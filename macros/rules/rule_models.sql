@@ -11,7 +11,7 @@
         'question_class_unknown', 'concept_owner_ambiguous', 'supersession_cycle', 'supersession_unauthorized',
         'record_id_copied', 'record_id_long', 'open_end_sentinel', 'valid_to_blank', 'valid_from_is_recording_date',
         'never_in_force', 'supersedes_unresolved', 'successor_before_predecessor', 'source_not_followable',
-        'expected_concept_missing', 'supersession_ineffective',
+        'expected_concept_missing', 'supersession_ineffective', 'history_rewritten',
     ] -%}
     {{- return(presence if kind == 'presence' else value if kind == 'value' else presence + value) -}}
 {%- endmacro %}

@@ -30,9 +30,14 @@ store_facts as (
             where coalesce(register.store_id, stores.store_id) = stores.store_id
         ) as has_{{ register }},
         {% endfor %}
+        exists(
+            select 1 from {{ governed_memory.relation('record_ledger') }} as record_ledger
+            where record_ledger.store_id = stores.store_id and record_ledger.first_built_at < builds.built_at
+        ) as has_history,
         exists(select 1 from {{ governed_memory.relation('parties') }}) as has_parties,
         exists(select 1 from {{ governed_memory.relation('question_classes') }}) as has_question_classes
     from stores
+    cross join {{ governed_memory.relation('stg_build') }} as builds
     left join facts on stores.store_id = facts.store_id
 ),
 
@@ -44,6 +49,7 @@ store_conditions as (
         ('states_rule', 'states_rule', 'no record states a rule'),
         ('has_recorded_at', 'has_recorded_at', 'no record says when it was recorded'),
         ('attests_writers', 'attests_writers', 'the store does not attest who wrote a record'),
+        ('has_history', 'has_history', 'no earlier build has seen the store'),
         ('has_source_register', 'has_sources', 'there is no register of sources for this store'),
         ('has_expected_concepts', 'has_expected_concepts', 'no concept is expected of this store'),
         ('has_party_register', 'has_parties', 'there is no register of parties'),

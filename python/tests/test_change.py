@@ -406,7 +406,7 @@ def run_dbt(folder: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_t7_an_attached_store_is_changed_by_name_and_held_against_the_registers(
+def test_t7_t10_an_attached_store_is_changed_by_name_and_held_against_the_registers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = project(tmp_path)
@@ -424,3 +424,12 @@ def test_t7_an_attached_store_is_changed_by_name_and_held_against_the_registers(
     capsys.readouterr()
     assert main(["as-of", "2027-01-01", "--store", "reference", "--concept", "data_retention", "--format", "json", "--database", str(database)]) == 0
     assert [record["record_id"] for record in json.loads(capsys.readouterr().out)] == ["M-699"]
+    # T10: editing and deleting where a record stands is found by the next build, which names fields and no values.
+    file = tmp_path / "stores/reference.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    edited = json.loads(lines[1]) | {"value": "quite another thing"}
+    file.write_text("\n".join([lines[0], json.dumps(edited), *lines[3:]]) + "\n", encoding="utf-8")
+    run_dbt(tmp_path)
+    with duckdb.connect(str(database), read_only=True) as connection:
+        found = connection.execute("select record_id, detail from findings where rule_id = 'history_rewritten' order by record_id").fetchall()
+    assert found == [(edited["record_id"], "changed: value"), (json.loads(lines[2])["record_id"], "removed")]
