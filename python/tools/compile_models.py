@@ -99,7 +99,8 @@ def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:
             connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in table["columns"].items())})')
         for model in models:
             if model["kind"] != "table_function":
-                connection.execute(f'create view "{model["name"]}" as {model["sql"]}')
+                # tables, since each view on views would be planned anew all the way down
+                connection.execute(f'create table "{model["name"]}" as select * from ({model["sql"]}) limit 0')
                 described = connection.execute(f'describe "{model["name"]}"').fetchall()
                 model["columns"] = {column: type_ for column, type_, *_ in described}
 
