@@ -1,4 +1,4 @@
-{#- A waiver covers one record's finding of a rule, or with no record_id all of them, up to and including its last day. -#}
+{#- A waiver covers one record's finding of a rule, or with no record_id all of them. -#}
 with
 
 offenders as (
@@ -11,13 +11,9 @@ rules as (select * from {{ governed_memory.relation('rules') }}),
 
 stores as (select * from {{ governed_memory.relation('stores') }}),
 
-builds as (select * from {{ governed_memory.relation('stg_build') }}),
-
 waivers as (
-    select waivers.*
-    from {{ governed_memory.relation('stg_waivers') }} as waivers
-    cross join builds
-    where coalesce(waivers.ends_on >= builds.on_date, false) and not coalesce({{ governed_memory.is_blank('waivers.reason') }}, true)
+    select * from {{ governed_memory.relation('waivers') }}
+    where is_in_effect
 ),
 
 offenders_judged as (

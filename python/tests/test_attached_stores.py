@@ -12,6 +12,8 @@ import dbt_harness
 import duckdb
 import pytest
 
+from governed_memory.cli import main
+
 HEADER = "record_id,valid_from,valid_to\n"
 ROW = "A,2026-01-01,\n"
 LINE = '{"record_id": "A", "valid_from": "2026-01-01", "valid_to": null}\n'
@@ -199,3 +201,26 @@ def test_a_row_of_another_length_is_refused_by_its_place_L1_C23(
     assert message in " ".join(run.stdout.split())
     assert "ragged.csv" in run.stdout
     assert "secret" not in run.stdout + run.stderr
+
+
+def test_a_waiver_without_effect_gives_a_warning_and_is_named_L3(project: dbt_harness.Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """L3: a blank reason or a blank end is told, not passed over."""
+    project.vars["stores"] = {}
+    (tmp_path / "store.jsonl").write_text(LINE, encoding="utf-8")
+    project.attach("store", tmp_path / "store.jsonl")
+    waivers = [
+        "store_id,rule_id,record_id,reason,ends_on",
+        "store,source_missing,A, ,2030-01-01",
+        "store,source_missing,,known,",
+        "store,source_missing,B,known,2030-01-01",
+    ]
+    (project.folder / "seeds/example/example_waivers.csv").write_text("\n".join(waivers), encoding="utf-8")
+    project.vars["registers"] = {"waivers": "example_waivers"}
+    wanted = ["+findings", "+store_levels", "+record_intervals_built", "every_waiver_has_a_reason_and_an_end"]
+    run = project.dbt("build", "--indirect-selection", "empty", "--exclude-resource-type", "unit_test", "--select", *wanted)
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = json.loads((project.folder / "target/run_results.json").read_text(encoding="utf-8"))["results"]
+    assert [(result["status"], result["failures"]) for result in results if "every_waiver" in result["unique_id"]] == [("warn", 2)]
+    main(["status", "--database", str(project.folder / dbt_harness.DATABASE)])
+    told = capsys.readouterr().out.partition("waivers without effect\n")[2].splitlines()
+    assert told == ["  store, source_missing, A: it gives no reason", "  store, source_missing, all records: it gives no last day"]

@@ -1,4 +1,6 @@
-{#- A blank reason is none: not_null does not see it. -#}
-select store_id, rule_id, record_id, ends_on
-from {{ governed_memory.relation('stg_waivers') }}
-where reason is null or {{ governed_memory.is_blank('reason') }} or ends_on is null
+{{ config(severity='warn') }}
+{#- Without them a waiver has no effect, and whoever wrote it believes it has. A warning: an error here would keep the findings from being
+    built, which then stand unwaived. `gmem status` names these rows too. -#}
+select store_id, rule_id, record_id, ends_on, problem
+from {{ governed_memory.relation('waivers') }}
+where problem is not null

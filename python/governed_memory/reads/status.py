@@ -22,6 +22,7 @@ def status_lines(database: str | None = None) -> tuple[list[str], bool]:
     levels = warehouse.rows(connection, "select * from store_levels order by store_id")
     findings = warehouse.rows(connection, FINDINGS)
     [waived] = warehouse.rows(connection, "select count(*) as findings from findings where is_waived")
+    without_effect = warehouse.rows(connection, "select * from waivers where problem is not null order by store_id, rule_id, record_id")
     lines = ["stores"]
     for level in levels:
         verdict = "met" if level["is_met"] else "MISSED"
@@ -36,4 +37,7 @@ def status_lines(database: str | None = None) -> tuple[list[str], bool]:
         lines.append("  none")
     if waived["findings"]:
         lines.append(f"  waived {waived['findings']}")
+    if without_effect:
+        lines += ["", "waivers without effect"]
+        lines += [f"  {row['store_id']}, {row['rule_id']}, {row['record_id'] or 'all records'}: {row['problem']}" for row in without_effect]
     return lines, all(level["is_met"] for level in levels)
