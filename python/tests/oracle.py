@@ -319,11 +319,7 @@ def end_reason_of(row: Row, ending: list[Row]) -> str | None:
 
 def in_force_on(store: dict[str, Any], day: datetime.date, known_on: datetime.date | None = None, scope: list[str] | None = None) -> set[int]:
     """The records in force on a day."""
-    return {
-        index
-        for index, interval in answers(store, known_on, scope).items()
-        if holds(interval, day)
-    }
+    return {index for index, interval in answers(store, known_on, scope).items() if holds(interval, day)}
 
 
 # Changes between two dates, each as known on its own
@@ -338,7 +334,8 @@ def changes(
 ) -> list[tuple[Any, ...]]:
     """(kind, place, first day that differs, last day, reason, by whom, last day as known first) of each record; (kind, concept, owners) of each concept."""
     then, now = answers(store, first_known), answers(store, second_known)
-    days = [first - DAY * 400 + DAY * step for step in range(800)]
+    days = days_of([*rows_of(store, first_known), *rows_of(store, second_known)])
+    days = [min(days[0], first) + DAY * step for step in range((max(days[-1], second) - min(days[0], first)).days + 1)]
     found: list[tuple[Any, ...]] = []
     for index, interval in now.items():
         former = then.get(index)

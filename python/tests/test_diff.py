@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections import Counter
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,9 @@ def test_changes_as_the_rules_read_T3_T4_T6_T8_T9(tmp_path: Path) -> None:
         for store in stores:
             for record in store["records"]:
                 record["concept_owner"] = record["written_by"]
+                # What is known first is mostly what successors change later.
+                if not record["supersedes"]:
+                    record["recorded_at"] = "2026-01-01"
         starts = first_rows(stores)
         connection = build_time(stores, tmp_path / "stores.jsonl", {"changes_between"})
         for (before, after), states in product(STEPS, STATES):
@@ -63,9 +66,7 @@ def test_changes_as_the_rules_read_T3_T4_T6_T8_T9(tmp_path: Path) -> None:
                     if store_id == store["store_id"]:
                         is_owner = kind == "owner_changed"
                         got[
-                            (kind, concept, tuple(owners_before), tuple(owners_after))
-                            if is_owner
-                            else (kind, index - starts[store_id], changed_on, *told)
+                            (kind, concept, tuple(owners_before), tuple(owners_after)) if is_owner else (kind, index - starts[store_id], changed_on, *told)
                         ] += 1
                 wanted = Counter(oracle.changes(store, first, second, *states))
                 if got != wanted:
@@ -112,7 +113,7 @@ def test_two_dates_tell_what_began_and_ended_and_why_T3_T9(store: Path, capsys: 
         ["2026-04-01", "ended", "C", "churn", "reached", "its", "own", "end"],
         ["2026-05-01", "began", "E", "churn"],
         ["owner_changed", "churn", "ops", "->", "nobody"],
-        "1 came into force, 1 ended, 1 changed owner".split(),
+        ["1", "came", "into", "force,", "1", "ended,", "1", "changed", "owner"],
     ]
 
 
@@ -120,19 +121,46 @@ def test_two_states_of_knowledge_tell_what_was_learned_of_one_day_T6(store: Path
     """T6, T9: learned in between about 1 January: B since December instead of A, D was wrong, and F will end."""
     known = ["--known-on", "2026-01-31", "--known-on", "2026-03-01"]
     assert told(capsys, "2026-01-01", "2026-01-01", "--store", str(store), *known) == [
-        "2025-12-01 added B arr 2025-12-01 .. open".split(),
-        "2025-12-01 dropped A arr replaced by B".split(),
-        "2026-01-01 dropped D churn was wrong: taken back by W".split(),
-        "2026-09-01 end_changed F quota last day 2026-08-31, before open".split(),
-        "owner_changed arr finance -> sales".split(),
-        "1 changed owner, 1 turned out to be in force, 2 turned out not to be in force, 1 turned out to end on another day".split(),
+        ["2025-12-01", "added", "B", "arr", "2025-12-01", "..", "open"],
+        ["2025-12-01", "dropped", "A", "arr", "replaced", "by", "B"],
+        ["2026-01-01", "dropped", "D", "churn", "was", "wrong:", "taken", "back", "by", "W"],
+        ["2026-09-01", "end_changed", "F", "quota", "last", "day", "2026-08-31,", "before", "open"],
+        ["owner_changed", "arr", "finance", "->", "sales"],
+        [
+            "1",
+            "changed",
+            "owner,",
+            "1",
+            "turned",
+            "out",
+            "to",
+            "be",
+            "in",
+            "force,",
+            "2",
+            "turned",
+            "out",
+            "not",
+            "to",
+            "be",
+            "in",
+            "force,",
+            "1",
+            "turned",
+            "out",
+            "to",
+            "end",
+            "on",
+            "another",
+            "day",
+        ],
     ]
 
 
 def test_one_state_of_knowledge_holds_for_both_dates_T6(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "2025-01-01", "2026-01-01", "--store", str(store), "--known-on", "2026-01-04", "--concept", "arr") == [
         ["2025-06-01", "began", "A", "arr"],
-        "1 came into force".split(),
+        ["1", "came", "into", "force"],
     ]
 
 
@@ -146,7 +174,7 @@ def test_as_json_no_value_is_told(store: Path, capsys: pytest.CaptureFixture[str
     text = capsys.readouterr().out
     changes = json.loads(text)
     assert "text" not in text
-    assert {change["kind"] for change in changes} == {"began", "ended", "end_changed"} - {"end_changed"}
+    assert {change["kind"] for change in changes} == {"began", "ended"}
     assert "store_id" not in changes[0]
     assert [change["ended_by"] for change in changes if change["record_id"] == "A" and change["kind"] == "ended"] == ["B"]
 
@@ -187,16 +215,16 @@ def test_stores_of_a_database_are_compared_apart_and_by_the_register_T8(tmp_path
     database = str(built_database(stores, tmp_path))
     assert told(capsys, "2025-11-30", "2026-03-01", "--database", database) == [
         ["one"],
-        "2025-12-01 began B arr".split(),
-        "2025-12-01 ended A arr replaced by B".split(),
-        "2026-02-01 owner_changed arr legal -> board".split(),
+        ["2025-12-01", "began", "B", "arr"],
+        ["2025-12-01", "ended", "A", "arr", "replaced", "by", "B"],
+        ["2026-02-01", "owner_changed", "arr", "legal", "->", "board"],
         ["two"],
-        "2025-12-01 began B arr".split(),
-        "2025-12-01 ended A arr replaced by B".split(),
-        "2026-02-01 owner_changed arr finance -> nobody".split(),
-        "2 came into force, 2 ended, 2 changed owner".split(),
+        ["2025-12-01", "began", "B", "arr"],
+        ["2025-12-01", "ended", "A", "arr", "replaced", "by", "B"],
+        ["2026-02-01", "owner_changed", "arr", "finance", "->", "nobody"],
+        ["2", "came", "into", "force,", "2", "ended,", "2", "changed", "owner"],
     ]
-    assert [line[0] for line in told(capsys, "2025-11-30", "2026-03-01", "--database", database, "--store", "two")][0] == "two"
+    assert next(line[0] for line in told(capsys, "2025-11-30", "2026-03-01", "--database", database, "--store", "two")) == "two"
     assert main(["diff", "2025-11-30", "2026-03-01", "--database", database, "--store", "three"]) == 2
     assert "'three' is neither a file nor an attached store; attached are one, two" in capsys.readouterr().err
 
@@ -215,10 +243,12 @@ def test_a_database_of_an_earlier_version_says_to_build_again(tmp_path: Path, ca
 def test_the_changes_of_a_real_store_turn_one_as_of_read_into_the_other_T3(name: str) -> None:
     """T3: what is in force on the first date, less what ended, with what began, is what is in force on the second."""
     connection, _ = open_store(StoreFile(str(DATA / f"{name}.jsonl")), reads=["changes_between", "records_as_of"])
-    days = [row[0] for row in connection.execute("select distinct in_force_from from record_intervals_built where in_force_from is not null order by 1").fetchall()]
+    days = [
+        row[0] for row in connection.execute("select distinct in_force_from from record_intervals_built where in_force_from is not null order by 1").fetchall()
+    ]
     days = [days[0] - oracle.DAY, *days[:: max(1, len(days) // 12)], days[-1]]
     in_force = {day: {row[0] for row in connection.execute(f"select record_index from records_as_of(date '{day}')").fetchall()} for day in days}
-    for first, second in [*zip(days, days[1:], strict=False), (days[0], days[-1])]:
+    for first, second in [*pairwise(days), (days[0], days[-1])]:
         rows = connection.execute(f"select kind, record_index from {asked(first, second, (None, None))} where kind <> 'owner_changed'").fetchall()
         began, ended = ({index for kind, index in rows if kind == wanted} for wanted in ("began", "ended"))
         assert (in_force[first] | began) - ended == in_force[second], (first, second)

@@ -90,10 +90,11 @@ def change_lines(changes: Sequence[dict[str, Any]], *, is_file: bool) -> Iterato
     for store_id, group in groupby(changes, key=lambda change: change["store_id"]):
         if not is_file:
             yield str(store_id)
-        rows = [(str(change["changed_on"] or ""), change["kind"], change["record_id"] or "", change["concept"] or "", _what(change)) for change in group]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+        held = list(group)
+        widths = [max(len(change[name] or "") for change in held) for name in ("kind", "record_id", "concept")]
+        line = "  {:<10}  " + "".join(f"{{:<{width}}}  " for width in widths) + "{}"
+        for change in held:
+            yield line.format(str(change["changed_on"] or ""), change["kind"], change["record_id"] or "", change["concept"] or "", _what(change)).rstrip()
     counts = Counter(change["kind"] for change in changes)
     yield ", ".join(f"{counts[kind]} {words}" for kind, words in KINDS.items() if counts[kind]) or "no changes"
 

@@ -104,11 +104,12 @@ def timeline(concept: str, records: Sequence[dict[str, Any]], *, is_file: bool) 
 
 def ending(record: dict[str, Any]) -> str:
     """Why a record stops holding, as a few words; '' while it is open."""
-    by = record["ended_by"] or "a record without an identifier"
-    if record["end_reason"] == "was_wrong":
+    reason, by = record["end_reason"], record["ended_by"] or "a record without an identifier"
+    if reason is None:
+        return ""
+    if reason == "was_wrong":
         return f"was wrong: taken back by {by}"
-    words = {"replaced": f"replaced by {by}", "ended": f"ended by {by}", "expired": "reached its own end"}
-    text: str = words.get(record["end_reason"], "")
+    text = "reached its own end" if reason == "expired" else f"{reason} by {by}"
     if record.get("is_partly_ended"):
         text += f", only for {', '.join(record['partly_ended_scopes']) or 'questions that the successor names'}; for others it holds on"
     return text
