@@ -157,6 +157,22 @@ def test_two_states_of_knowledge_tell_what_was_learned_of_one_day_T6(store: Path
     ]
 
 
+def test_a_record_holds_again_once_its_successor_was_wrong_T6_T9(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """T6, T9: the first day that differs is the one on which it had been thought to end, not its own first day."""
+    file = tmp_path / "records.jsonl"
+    records = [
+        {"record_id": "A", "concept": "c", "valid_from": "2025-01-01", "valid_to": None, "recorded_at": "2025-01-01"},
+        {"record_id": "B", "concept": "c", "valid_from": "2026-01-01", "valid_to": None, "supersedes": "A", "recorded_at": "2026-01-01"},
+        {"record_id": "W", "concept": "c", "valid_from": "2026-01-01", "valid_to": None, "withdrawal": "wrong", "supersedes": "B", "recorded_at": "2026-02-01"},
+    ]
+    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    assert told(capsys, "2026-01-15", "2026-01-15", "--store", str(file), "--known-on", "2026-01-15", "--known-on", "now") == [
+        ["2026-01-01", "added", "A", "c", "2025-01-01", "..", "open"],
+        ["2026-01-01", "dropped", "B", "c", "was", "wrong:", "taken", "back", "by", "W"],
+        ["1", "turned", "out", "to", "be", "in", "force,", "1", "turned", "out", "not", "to", "be", "in", "force"],
+    ]
+
+
 def test_one_state_of_knowledge_holds_for_both_dates_T6(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "2025-01-01", "2026-01-01", "--store", str(store), "--known-on", "2026-01-04", "--concept", "arr") == [
         ["2025-06-01", "began", "A", "arr"],
