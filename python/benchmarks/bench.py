@@ -61,6 +61,30 @@ def as_of(store: Path) -> list[Row]:
     ]
 
 
+def diff(store: Path, folder: Path) -> list[Row]:
+    """What changed in four months, as a query and as a command over a built database; and what was learned, which derives every interval twice."""
+    database = folder / "built.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        attached = warehouse.attach(connection, StoreFile(str(store)))
+        warehouse.build(connection, {"changes_between", "stores"}, empty={"record_ledger"}, constants=attached.constants)
+    days = ("2023-06-15", "2023-10-15")
+    dates = ", ".join(f"date '{day}'" for day in days)
+    with duckdb.connect(str(database), read_only=True) as connection:
+        queries = calls({
+            "changes_between two dates": _query(connection, f"select kind, count(*) from changes_between({dates}) group by kind"),
+            "changes_between two states of knowledge": _query(
+                connection, f"select kind, count(*) from changes_between({dates}, first_known_on => null, second_known_on => null) group by kind"
+            ),
+        })  # fmt: skip
+        [changes] = connection.execute(f"select count(*) from changes_between({dates})").fetchone() or (0,)
+    command = processes({"gmem diff": [str(BIN / "gmem"), "diff", *days, "--database", str(database)]})["gmem diff"]
+    return [
+        ("changes_between two dates", _seconds(queries["changes_between two dates"]), f"(bar 2 s); {changes:,} changes", ""),
+        ("changes_between two states of knowledge", _seconds(queries["changes_between two states of knowledge"]), "", ""),
+        ("gmem diff, every change printed", _seconds(command), "(bar 2 s)", f"{command.peak_mib:.0f} MiB"),
+    ]
+
+
 def compact() -> list[Row]:
     """The size of the compact form of the project's own reference store."""
     path = ROOT / "stores" / "reference.jsonl"
@@ -107,7 +131,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = write_store(Path(folder) / "store.jsonl", RECORDS)
         size = f"{store.stat().st_size / 1e6:.0f} MB of JSON Lines"
-        parts = {"Checking a store": check(store), "Reading as of a date": as_of(store), "Compact form": compact(), "Building": build(Path(folder))}
+        parts = {
+            "Checking a store": check(store),
+            "Reading as of a date": as_of(store),
+            "Comparing two dates": diff(store, Path(folder)),
+            "Compact form": compact(),
+            "Building": build(Path(folder)),
+        }
     text = page(parts).format(size=size)
     (ROOT / "docs" / "benchmarks.md").write_text(text, encoding="utf-8")
     print(text)

@@ -19,6 +19,8 @@ ROOMS = {
     "supersede": "overlay",
     "withdraw": "overlay",
     "as-of": "reads",
+    "history": "reads",
+    "diff": "reads",
     "status": "reads",
 }
 

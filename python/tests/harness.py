@@ -26,6 +26,8 @@ STORE_DEFAULTS = {
     "form": "relational", "target_level": 3, "policy_id": None, "is_valid_to_exclusive": False, "is_null_end_open": True, "zone": "UTC",
     "attests_writers": False, "steward_party": None, "steward_role": None, "open_markers": [], "location": None, "column_mapping": None,
 }  # fmt: skip
+# What a built database is read for.
+READS = {"records_as_of", "changes_between", "concept_histories", "findings", "rule_statuses", "store_levels"}
 OWNERSHIP_COLUMNS = {"store_id": "varchar", "concept_id": "varchar", "party_id": "varchar", "valid_from": "date", "recorded_at": "timestamp"}
 LEDGER_COLUMNS = {"store_id": "varchar", "record_id": "varchar", "fingerprint": "varchar", "first_built_at": "timestamp", "last_built_at": "timestamp"}
 
@@ -116,9 +118,11 @@ def attach_lines(
     table(connection, "stg_stores", STORE_COLUMNS, [{**STORE_DEFAULTS, **store} for store in stores])
 
 
-def build_time(stores: Sequence[dict[str, Any]], file: Path, targets: Collection[str]) -> duckdb.DuckDBPyConnection:
-    """Build the targets over stores as the oracle takes them, each with a `store_id`."""
-    connection = warehouse.open_memory()
+def build_time(
+    stores: Sequence[dict[str, Any]], file: Path, targets: Collection[str], connection: duckdb.DuckDBPyConnection | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Build the targets over stores as the oracle takes them, each with a `store_id`; in memory, or where the connection leads."""
+    connection = connection or warehouse.open_memory()
     connection.execute("set threads = 1")
     lines = [(store["store_id"], json.dumps(record)) for store in stores for record in store["records"]]
     described = [{"store_id": store["store_id"], "attests_writers": store.get("attests_writers", False)} for store in stores]
@@ -134,3 +138,11 @@ def build_time(stores: Sequence[dict[str, Any]], file: Path, targets: Collection
     with supplied({"stg_concept_ownerships", "record_ledger"}):
         warehouse.build(connection, targets)
     return connection
+
+
+def built_database(stores: Sequence[dict[str, Any]], folder: Path) -> Path:
+    """A database as `dbt build` leaves it, with these stores attached."""
+    database = folder / "built.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        build_time(stores, folder / "stores.jsonl", READS, connection)
+    return database

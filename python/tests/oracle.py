@@ -38,6 +38,7 @@ class Row:
     recorded_at: datetime.datetime | None
     known_at: datetime.datetime | None
     written_by: str | None
+    concept_owner: str | None
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def read(index: int, record: dict[str, Any], first_built: dict[str, datetime.dat
         recorded_at=recorded_at,
         known_at=recorded_at or first_built.get(record_id or ""),
         written_by=text(record.get("written_by")),
+        concept_owner=text(record.get("concept_owner")),
     )
 
 
@@ -317,8 +319,61 @@ def end_reason_of(row: Row, ending: list[Row]) -> str | None:
 
 def in_force_on(store: dict[str, Any], day: datetime.date, known_on: datetime.date | None = None, scope: list[str] | None = None) -> set[int]:
     """The records in force on a day."""
-    return {
-        index
-        for index, interval in answers(store, known_on, scope).items()
-        if interval.in_force_from and interval.in_force_from <= day and (interval.in_force_to is None or day <= interval.in_force_to)
-    }
+    return {index for index, interval in answers(store, known_on, scope).items() if holds(interval, day)}
+
+
+# Changes between two dates, each as known on its own
+
+
+def changes(
+    store: dict[str, Any],
+    first: datetime.date,
+    second: datetime.date,
+    first_known: datetime.date | None = None,
+    second_known: datetime.date | None = None,
+) -> list[tuple[Any, ...]]:
+    """(kind, place, first day that differs, last day, reason, by whom, last day as known first) of each record; (kind, concept, owners) of each concept."""
+    then, now = answers(store, first_known), answers(store, second_known)
+    days = days_of([*rows_of(store, first_known), *rows_of(store, second_known)])
+    days = [min(days[0], first) + DAY * step for step in range((max(days[-1], second) - min(days[0], first)).days + 1)]
+    found: list[tuple[Any, ...]] = []
+    for index, interval in now.items():
+        former = then.get(index)
+        told = (interval.in_force_to, interval.end_reason, interval.ended_by)
+        was, is_ = former is not None and holds(former, first), holds(interval, first)
+        differing = [day for day in days if (former is not None and holds(former, day)) != holds(interval, day)]
+        if was != is_:
+            found.append(("added" if is_ else "dropped", index, differing[0], *told, former and former.in_force_to))
+        elif was and holds(interval, second) and differing:
+            found.append(("end_changed", index, differing[0], *told, former.in_force_to))
+        for day in days:
+            if first < day <= second and holds(interval, day) != holds(interval, day - DAY):
+                found.append(("began" if holds(interval, day) else "ended", index, day, *told, None))
+    rows = rows_of(store, second_known)
+    for concept in {row.concept for row in rows if row.concept}:
+        before, after = owners_on(store, concept, first, first_known), owners_on(store, concept, second, second_known)
+        if before is not None and after is not None and before != after:
+            found.append(("owner_changed", concept, tuple(sorted(before)), tuple(sorted(after))))
+    return found
+
+
+def owners_on(store: dict[str, Any], concept: str, day: datetime.date, known_on: datetime.date | None) -> set[str] | None:
+    """Who owns a concept on a day: by the register's latest entry, else by what its records in force claim, else nobody can say."""
+    begun = [
+        entry
+        for entry in store.get("ownerships", [])
+        if entry["concept_id"] == concept
+        and (entry["recorded_at"] is None or is_known(entry["recorded_at"], known_on))
+        and (entry["valid_from"] is None or entry["valid_from"] <= day)
+    ]
+    if begun:
+        latest = max(begun, key=lambda entry: (entry["valid_from"] or datetime.date.min, entry["recorded_at"] or datetime.datetime.min))
+        return {latest["party_id"]} - {None}
+    in_force = in_force_on(store, day, known_on)
+    claims = {row.concept_owner for row in rows_of(store, known_on) if row.concept == concept and row.index in in_force}
+    return claims - {None} if claims else None
+
+
+def holds(interval: Interval, day: datetime.date) -> bool:
+    """Whether an interval covers a day."""
+    return interval.in_force_from is not None and interval.in_force_from <= day and (interval.in_force_to is None or day <= interval.in_force_to)

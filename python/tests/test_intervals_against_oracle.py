@@ -158,10 +158,6 @@ def differing(got: dict[str, Any], wanted: dict[str, Any]) -> str:
     return ", ".join(f"{name} is {got[name]!r}, expected {wanted[name]!r}" for name in wanted if got[name] != wanted[name])
 
 
-def holds(interval: oracle.Interval, on_date: datetime.date) -> bool:
-    return interval.in_force_from is not None and interval.in_force_from <= on_date and (interval.in_force_to is None or on_date <= interval.in_force_to)
-
-
 def compare_intervals(
     found: dict[tuple[str, int], oracle.Interval], stores: list[dict[str, Any]], seen: Counter[str], known_on: Any = None, scope: Any = None
 ) -> None:
@@ -262,7 +258,7 @@ def test_records_as_of_every_date_T3_T6_T11_G2(batch_file: Path) -> None:
             for on_date in READ_ON:
                 rows = connection.execute(f"select store_id, record_index from records_as_of(date '{on_date}'{arguments})").fetchall()
                 for store, answers in zip(stores, expected, strict=True):
-                    wanted = Counter(index for index, interval in answers.items() if holds(interval, on_date))
+                    wanted = Counter(index for index, interval in answers.items() if oracle.holds(interval, on_date))
                     got = Counter(index - starts[store_id] for store_id, index in rows if store_id == store["store_id"])
                     if got != wanted:
                         raise Difference(
@@ -294,7 +290,7 @@ def test_concept_segments_hold_what_is_in_force_G2_T3_T11(batch_file: Path) -> N
                 rows = segments.get((store_id, concept, class_ if (store_id, concept, class_) in named else None), [])
                 answers = {index: interval for index, interval in oracle.answers(store, None, [class_] if class_ else []).items() if concepts[index] == concept}
                 for on_date in READ_ON:
-                    wanted = Counter(shown[index] for index, interval in answers.items() if holds(interval, on_date))
+                    wanted = Counter(shown[index] for index, interval in answers.items() if oracle.holds(interval, on_date))
                     covering = [row for row in rows if row[0] <= on_date and (row[1] is None or on_date <= row[1])]
                     got = Counter((record_id, value) for _, _, record_id, value in covering)
                     empty = Counter([(None, None)]) if covering and not wanted else Counter()

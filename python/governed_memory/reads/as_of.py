@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import duckdb
@@ -32,52 +32,53 @@ COLUMNS = {
 }
 
 
-def open_store(store: StoreFile | str | None, database: str | None = None) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
-    """A connection in which the as-of reads answer, and notices.
+def open_store(
+    store: StoreFile | str | None, database: str | None = None, *, reads: Collection[str] = ("records_as_of",), kinds: dict[str, str] | None = None
+) -> tuple[duckdb.DuckDBPyConnection, list[str]]:
+    """A connection in which the reads answer, and notices.
 
     Args:
         store: a file, or the name of an attached store, or None for all of them.
         database: the built database; by default the one GMEM_DATABASE names.
+        reads: the models that will be read, which a file has to have built.
+        kinds: for a file, {model: 'view' or 'table'} where it should differ from the kind dbt gives it.
 
     Raises:
         InputError: the file or database cannot be read, or no attached store has that name.
     """
     if isinstance(store, StoreFile):
-        connection, attached = warehouse.open_store_file(store, {"records_as_of", "stores"}, empty={"record_ledger"})
+        connection, attached = warehouse.open_store_file(store, {*reads, "stores"}, empty={"record_ledger"}, kinds=kinds)
         return connection, attached.notices
     return warehouse.open_built(database, store_id=store), []
 
 
-def records_as_of(
-    connection: duckdb.DuckDBPyConnection,
+def as_of_query(
     on_date: str,
     *,
     store_id: str | None = None,
     concept: str | None = None,
     known_on: str | None = None,
-    scope: Sequence[str] = (),
-) -> list[dict[str, Any]]:
-    """The records in force on a date, ordered by store, concept and record.
+    scope: Sequence[str] | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """The statement that reads the records in force on a date, ordered by store, concept and record, and its values.
 
     Args:
-        connection: from `open_store`.
         on_date: yyyy-mm-dd.
         store_id: one attached store; all if None.
         concept: one concept; all if None.
         known_on: a date (its end) or UTC timestamp: as known then (T6).
-        scope: question classes; none gives every record whatever its scope (T11).
+        scope: question classes; None gives every record whatever its scope, an empty list those that apply everywhere (T11).
 
     Returns:
-        One dictionary per record: its fields, dates as date objects, and its derived in_force_from and in_force_to (None: open).
+        SQL for one row per record: its fields, and its derived in_force_from and in_force_to (null: open).
 
     Raises:
         InputError: a date is none.
     """
     day("DATE", on_date)
     known = f", known_on => '{instant('--known-on', known_on)}'" if known_on else ""
-    classes = f", scope => [{', '.join(warehouse.literal(name) for name in scope)}]" if scope else ""
-    return warehouse.rows(
-        connection,
+    classes = f", scope => [{', '.join(warehouse.literal(name) for name in scope)}]::varchar[]" if scope is not None else ""
+    return (
         f"""select {", ".join(f"{column} as {name}" for name, column in COLUMNS.items())}
         from records_as_of(date '{on_date}'{known}{classes})
         where ($store::varchar is null or store_id = $store) and ($concept::varchar is null or concept_id = $concept)
@@ -101,8 +102,7 @@ def left_out(connection: duckdb.DuckDBPyConnection, *, store_id: str | None, con
     )
     notices = []
     if not counts["held"] and concept is not None:
-        concepts = [row["concept_id"] for row in warehouse.rows(connection, "select distinct concept_id from records where concept_id is not null")]
-        notices.append("; ".join(filter(None, [f"no record is about {concept!r}", did_you_mean(concept, concepts)])))
+        notices.append(unknown_concept(connection, concept))
     if counts["duplicate"]:
         notices.append(f"{counts['duplicate']} records share an identifier with another ({counts['one_duplicate']!r}) and are left out: duplicate_record_id")
     if counts["unknown"]:
@@ -114,6 +114,12 @@ def left_out(connection: duckdb.DuckDBPyConnection, *, store_id: str | None, con
         if unseen["records"]:
             notices.append(f"{unseen['records']} records do not say when they were recorded; a read as known on a date leaves them out")
     return notices
+
+
+def unknown_concept(connection: duckdb.DuckDBPyConnection, concept: str) -> str:
+    """What to say where no record is about a concept."""
+    concepts = [row["concept_id"] for row in warehouse.rows(connection, "select distinct concept_id from records where concept_id is not null")]
+    return "; ".join(filter(None, [f"no record is about {concept!r}", did_you_mean(concept, concepts)]))
 
 
 def day(name: str, text: str) -> str:

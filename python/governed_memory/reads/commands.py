@@ -1,4 +1,4 @@
-"""The commands of this room: as-of and status."""
+"""The commands of this room: as-of, history, diff and status."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import csv
 import datetime
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from governed_memory import warehouse
 from governed_memory.overlay.compact import compact
-from governed_memory.reads.as_of import COLUMNS, day, left_out, open_store, records_as_of
+from governed_memory.reads.as_of import COLUMNS, as_of_query, day, left_out, open_store
+from governed_memory.reads.diff import change_lines, diff_query
+from governed_memory.reads.history import history, timeline
 from governed_memory.reads.status import status_lines
 from governed_memory.warehouse import StoreFile, named_store
 
@@ -22,31 +25,74 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     """Add this room's commands to the root parser."""
     as_of = commands.add_parser("as-of", help="the records in force on a date")
     as_of.add_argument("date", metavar="DATE", help="yyyy-mm-dd")
-    as_of.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; all attached stores if left out")
-    as_of.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     as_of.add_argument("--concept", metavar="C", help="only this concept")
     as_of.add_argument("--known-on", metavar="D", help="as known at the end of that day, or at that UTC timestamp")
     as_of.add_argument("--scope", action="append", default=[], metavar="X", help="for questions of this class; may be repeated")
     as_of.add_argument("--format", choices=("table", "json", "csv", "compact"), default="table")
-    as_of.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     as_of.set_defaults(run=run_as_of)
+    history_ = commands.add_parser("history", help="every record that had a part in a concept: when it was in force, and why it ended")
+    history_.add_argument("concept", metavar="CONCEPT")
+    history_.add_argument("--json", action="store_true", help="one object per record")
+    history_.set_defaults(run=run_history)
+    diff = commands.add_parser("diff", help="what came into force, ended or changed owner between two dates or two states of knowledge")
+    diff.add_argument("first", metavar="DATE1", help="yyyy-mm-dd")
+    diff.add_argument("second", metavar="DATE2", help="yyyy-mm-dd, not before DATE1")
+    diff.add_argument("--concept", metavar="C", help="only this concept")
+    diff.add_argument(
+        "--known-on",
+        action="append",
+        default=[],
+        metavar="K",
+        help="once: both dates as known at the end of that day or at that UTC timestamp; twice: each date as known then, the second perhaps `now`",
+    )
+    diff.add_argument("--json", action="store_true", help="one object per change")
+    diff.set_defaults(run=run_diff)
     status = commands.add_parser("status", help="the attached stores: level reached and declared, findings by who must act")
-    status.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     status.set_defaults(run=run_status)
+    for read in (as_of, history_, diff):
+        read.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; all attached stores if left out")
+        read.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
+    for command in (as_of, history_, diff, status):
+        command.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
 
 
 def run_as_of(arguments: argparse.Namespace) -> int:
     """Print the records in force; exit 0, also where there are none."""
     day("DATE", arguments.date)
-    store = named_store(arguments.store, arguments.map) if arguments.store is not None else None
+    store = _store(arguments)
     connection, notices = open_store(store, arguments.database)
     store_id = store if isinstance(store, str) else None
-    records = records_as_of(connection, arguments.date, store_id=store_id, concept=arguments.concept, known_on=arguments.known_on, scope=arguments.scope)
-    notices += left_out(connection, store_id=store_id, concept=arguments.concept, known_on=arguments.known_on)
-    for notice in notices:
-        print(f"gmem as-of: notice: {notice}", file=sys.stderr)
+    asked = {"store_id": store_id, "concept": arguments.concept, "known_on": arguments.known_on}
+    records = warehouse.rows(connection, *as_of_query(arguments.date, **asked, scope=arguments.scope or None))
+    _notify("as-of", notices + left_out(connection, **asked))
     fields = [name for name in COLUMNS if name != "store_id" or not isinstance(store, StoreFile)]
     FORMATS[arguments.format]([{name: record[name] for name in fields} for record in records], fields)
+    return 0
+
+
+def run_history(arguments: argparse.Namespace) -> int:
+    """Print the history of a concept."""
+    store = _store(arguments)
+    connection, notices = open_store(store, arguments.database, reads=["concept_histories"])
+    records = history(connection, arguments.concept, store_id=store if isinstance(store, str) else None)
+    _notify("history", notices)
+    _print_rows(
+        records, timeline(arguments.concept, records, is_file=isinstance(store, StoreFile)), is_file=isinstance(store, StoreFile), as_json=arguments.json
+    )
+    return 0
+
+
+def run_diff(arguments: argparse.Namespace) -> int:
+    """Print what changed; exit 0, also where nothing did."""
+    store = _store(arguments)
+    store_id = store if isinstance(store, str) else None
+    known_on = [None if text == "now" else text for text in arguments.known_on]
+    sql, values = diff_query(arguments.first, arguments.second, known_on=known_on, store_id=store_id, concept=arguments.concept)
+    connection, notices = open_store(store, arguments.database, reads=["changes_between"])
+    changes = warehouse.rows(connection, sql, values)
+    _notify("diff", notices + left_out(connection, store_id=store_id, concept=arguments.concept, known_on=next(iter(known_on), None)))
+    is_file = isinstance(store, StoreFile)
+    _print_rows(changes, change_lines(changes, is_file=is_file), is_file=is_file, as_json=arguments.json)
     return 0
 
 
@@ -55,6 +101,23 @@ def run_status(arguments: argparse.Namespace) -> int:
     lines, is_met = status_lines(arguments.database)
     print("\n".join(lines))
     return 0 if is_met else 1
+
+
+def _store(arguments: argparse.Namespace) -> StoreFile | str | None:
+    return None if arguments.store is None else named_store(arguments.store, arguments.map)
+
+
+def _notify(command: str, notices: Sequence[str]) -> None:
+    for notice in notices:
+        print(f"gmem {command}: notice: {notice}", file=sys.stderr)
+
+
+def _print_rows(rows: Sequence[dict[str, Any]], lines: Iterable[str], *, is_file: bool, as_json: bool) -> None:
+    """Rows as JSON, or the lines that say the same; a file has no name among stores."""
+    if as_json:
+        print_json([{name: value for name, value in row.items() if name != "store_id" or not is_file} for row in rows], ())
+    else:
+        print("\n".join(lines))
 
 
 def print_json(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from governed_memory.errors import InputError, did_you_mean
+from governed_memory.errors import InputError
 from governed_memory.warehouse.connection import DEFAULT_DATABASE, open_built, rows
 from governed_memory.warehouse.store_file import StoreFile
 
@@ -23,12 +23,8 @@ def attached_store(name: str, database: str | None = None) -> StoreFile:
         InputError: the database cannot be read, it knows no such store, or the rows are not in a file or table that can be named.
     """
     path = database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE
-    with open_built(path) as connection:
-        entries = {entry["store_id"]: entry for entry in rows(connection, "select * from stores")}
-    if name not in entries:
-        hint = did_you_mean(name, entries) or f"attached are {', '.join(sorted(entries))}"
-        raise InputError(f"--store: {name!r} is neither a file nor an attached store; {hint}")
-    entry = entries[name]
+    with open_built(path, store_id=name) as connection:
+        [entry] = rows(connection, "select * from stores where store_id = $store", {"store": name})
     return StoreFile(
         _place(name, entry["location"], path),
         json.loads(entry["column_mapping"]),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    import polars
 
 DEFAULT_DATABASE = "governed_memory.duckdb"
 
@@ -49,18 +52,51 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
     connection.execute("set TimeZone = 'UTC'")
     connection.execute(f'use "{schemas[0][0]}"')
     if store_id is not None:
-        names = [row["store_id"] for row in rows(connection, "select store_id from stores order by 1")]
-        if store_id not in names:
-            connection.close()
-            raise InputError(f"{store_id!r} is neither a file nor a store attached in {path}; attached are {', '.join(names) or 'none'}")
+        expect_attached(connection, store_id)
     return connection
 
 
+def expect_attached(connection: duckdb.DuckDBPyConnection, store_id: str) -> None:
+    """InputError where the built database knows no store of that name."""
+    names = [row["store_id"] for row in rows(connection, "select store_id from stores order by 1")]
+    if store_id not in names:
+        hint = did_you_mean(store_id, names) or f"attached are {', '.join(names) or 'none'}"
+        raise InputError(f"{store_id!r} is neither a file nor an attached store; {hint}")
+
+
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """The result of a query as dictionaries, in the order of the result."""
-    result = connection.execute(sql, values or {})
+    """The result of a query as dictionaries, in the order of the result.
+
+    Raises:
+        InputError: the database was built by an earlier version and lacks a read.
+    """
+    try:
+        result = connection.execute(sql, values or {})
+    except duckdb.CatalogException as error:
+        raise InputError(f"{_first_line(error)}; a database built by an earlier version has to be built again with `dbt build`") from error
     names = [column[0] for column in result.description]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> polars.DataFrame:
+    """The result of a query as a polars frame, handed over through Arrow's C interface, which needs no pyarrow.
+
+    Raises:
+        InputError: the statement is none that the database can answer.
+    """
+    import polars
+
+    try:
+        relation = connection.sql(sql, params=values or {})
+        if relation is None:
+            raise InputError("the statement has no result; a read is a select")
+        return polars.DataFrame(relation)
+    except duckdb.Error as error:
+        raise InputError(_first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def literal(value: object) -> str:

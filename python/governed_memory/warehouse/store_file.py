@@ -127,10 +127,15 @@ def parse_mapping(text: str) -> dict[str, str]:
         role, equals, column = (part.strip() for part in pair.partition("="))
         if not (equals and role and column):
             raise InputError(f"--map: {pair!r} is not role=column")
-        if role not in ROLES:
-            hint = did_you_mean(role, ROLES) or f"roles are {', '.join(ROLES)}"
-            raise InputError(f"--map: {role!r} is no role; {hint}")
+        expect_role("--map", role)
         if role in mapping:
             raise InputError(f"--map: {role!r} is mapped twice, to {mapping[role]!r} and to {column!r}")
         mapping[role] = column
     return mapping
+
+
+def expect_role(argument: str, role: str) -> None:
+    """InputError naming the argument where there is no such role."""
+    if role not in ROLES:
+        hint = did_you_mean(role, ROLES) or f"roles are {', '.join(ROLES)}"
+        raise InputError(f"{argument}: {role!r} is no role; {hint}")
