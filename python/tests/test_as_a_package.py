@@ -137,7 +137,6 @@ def test_all_above_the_overlay_can_be_switched_off(restored: Guest) -> None:
     for layer in ("segments", "reads"):
         restored.rewrite("dbt_project.yml", "        rules:\n", f"        {layer}: {{+enabled: false}}\n        rules:\n")
     restored.rewrite("dbt_project.yml", "        rules:\n", "        rules:\n            +enabled: false\n")
-    restored.rewrite("dbt_project.yml", "\nvars:\n", "        profile: {+enabled: false}\n\nvars:\n")
     for name in ("price_tags", "summer_rules", "_models"):
         next((restored.folder / "models").glob(f"{name}.*")).unlink()
     restored.dbt("build", "--target-path", "overlay", ORCHARD_DATABASE="overlay.duckdb")
