@@ -29,7 +29,10 @@ STORE_DEFAULTS = {
 # What a built database is read for.
 READS = {"records_as_of", "changes_between", "concept_histories", "findings", "rule_statuses", "store_levels"}
 OWNERSHIP_COLUMNS = {"store_id": "varchar", "concept_id": "varchar", "party_id": "varchar", "valid_from": "date", "recorded_at": "timestamp"}
-LEDGER_COLUMNS = {"store_id": "varchar", "record_id": "varchar", "fingerprint": "varchar", "first_built_at": "timestamp", "last_built_at": "timestamp"}
+LEDGER_COLUMNS = {
+    "store_id": "varchar", "record_id": "varchar", "fingerprint": "varchar", "first_built_at": "timestamp", "last_built_at": "timestamp",
+    "field_fingerprints": "varchar[]", "reading_fingerprint": "varchar",
+}  # fmt: skip
 
 
 @contextmanager
