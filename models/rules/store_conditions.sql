@@ -1,4 +1,6 @@
-{#- What a rule needs to be asked of a store at all; where it does not hold, the rule is n/a and `reason` says why. -#}
+{{ config(materialized='table') }}
+{#- What a rule needs to be asked of a store at all; where it does not hold, the rule is n/a and `reason` says why.
+    A table, like history_rewritten: the ledger may be in a file that is not attached when they are read. -#}
 with
 
 stores as (select * from {{ governed_memory.relation('stores') }}),
