@@ -2,7 +2,7 @@
     what it names, as often as it counts it; of several findings alike the later ones are then the new ones. -#}
 with
 
-offenders as (
+offenders as not materialized (
     select * from {{ governed_memory.relation('int_presence_offenders') }}
     union all
     select * from {{ governed_memory.relation('int_value_offenders') }}
@@ -21,53 +21,59 @@ waivers as (
     where coalesce(waivers.ends_on >= builds.on_date, false) and not coalesce({{ governed_memory.is_blank('waivers.reason') }}, true)
 ),
 
-baseline as (
+-- read twice below: set aside, an empty one would no longer spare its join
+baseline as not materialized (
     select *
     from {{ governed_memory.relation('int_baseline') }}
     where problem is null
 ),
 
-offenders_waived as (
+fingerprinted as not materialized (
     select
         offenders.*,
-        {{ governed_memory.finding_fingerprint('offenders') }} as fingerprint,
-        exists(
-            select 1 from waivers
-            where
-                waivers.store_id = offenders.store_id and waivers.rule_id = offenders.rule_id
-                and coalesce(waivers.record_id, offenders.record_id, '') = coalesce(offenders.record_id, '')
-        ) as has_waiver
+        {{ governed_memory.finding_fingerprint('offenders') }} as fingerprint
     from offenders
 ),
 
--- in two parts: without a baseline nothing is sorted and no fingerprint computed
-offenders_compared as (
+compared as (
     select
-        offenders_waived.*,
+        fingerprinted.*,
         false as is_in_baseline
-    from offenders_waived
-    anti join baseline on offenders_waived.fingerprint = baseline.fingerprint
+    from fingerprinted
+    anti join baseline on fingerprinted.fingerprint = baseline.fingerprint
     union all
     select
-        offenders_waived.*,
-        row_number() over (alike order by offenders_waived.record_index, offenders_waived.detail) <= baseline.finding_count as is_in_baseline
-    from offenders_waived
-    inner join baseline on offenders_waived.fingerprint = baseline.fingerprint
-    window alike as (partition by offenders_waived.fingerprint)
+        fingerprinted.*,
+        row_number() over (alike order by fingerprinted.record_index, fingerprinted.detail) <= baseline.finding_count as is_in_baseline
+    from fingerprinted
+    inner join baseline on fingerprinted.fingerprint = baseline.fingerprint
+    window alike as (partition by fingerprinted.fingerprint)
+),
+
+waived as (
+    select
+        *,
+        exists(
+            select 1 from waivers
+            where
+                waivers.store_id = compared.store_id and waivers.rule_id = compared.rule_id
+                and coalesce(waivers.record_id, compared.record_id, '') = coalesce(compared.record_id, '')
+        ) as has_waiver
+    from compared
 ),
 
 offenders_judged as (
     select
-        compared.* exclude (has_waiver, is_in_baseline),
+        waived.* exclude (waived.has_waiver, waived.is_in_baseline),
         rules.kind,
         rules.level,
         rules.requirement,
-        compared.has_waiver or compared.is_in_baseline as is_waived,
-        compared.is_in_baseline and not compared.has_waiver as is_baselined,
+        waived.has_waiver or waived.is_in_baseline as is_waived,
+        waived.is_in_baseline and not waived.has_waiver as is_baselined,
         rules.requirement = 'MUST' and rules.level <= stores.target_level as is_required
-    from offenders_compared as compared
-    inner join rules on compared.rule_id = rules.rule_id
-    inner join stores on compared.store_id = stores.store_id
+    from waived
+    inner join rules on waived.rule_id = rules.rule_id
+    inner join stores on waived.store_id = stores.store_id
 )
 
 select

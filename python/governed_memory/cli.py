@@ -11,7 +11,7 @@ from importlib import import_module
 from governed_memory.errors import GovernedMemoryError
 
 # Which room holds which commands.
-ROOMS = {"check": "overlay", "compact": "overlay", "expand": "overlay", "profile": "overlay", "as-of": "reads", "status": "reads"}
+ROOMS = {"check": "overlay", "compact": "overlay", "expand": "overlay", "profile": "overlay", "baseline": "overlay", "as-of": "reads", "status": "reads"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

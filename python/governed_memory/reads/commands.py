@@ -8,13 +8,12 @@ import datetime
 import json
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from governed_memory.overlay.compact import compact
 from governed_memory.reads.as_of import COLUMNS, day, left_out, open_store, records_as_of
 from governed_memory.reads.status import status_lines
-from governed_memory.warehouse.store_file import StoreFile, parse_mapping
+from governed_memory.warehouse.store_file import StoreFile, looks_like_a_file, parse_mapping
 
 WIDTH = 60
 
@@ -60,7 +59,7 @@ def run_status(arguments: argparse.Namespace) -> int:
 
 def named_store(text: str | None, mapping: str) -> StoreFile | str | None:
     """What --store names: a file where it looks like one, else an attached store."""
-    if text is None or not (Path(text.partition("::")[0]).suffix or Path(text).exists()):
+    if text is None or not looks_like_a_file(text):
         return text
     return StoreFile(text, parse_mapping(mapping))
 

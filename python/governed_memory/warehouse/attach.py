@@ -19,7 +19,6 @@ from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.models import build
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, LIST_ROLES, PARQUET, ROLES, StoreFile
 
-STORE_ID = "store"
 # Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
 # is tried only where a record needs it.
 RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
@@ -59,10 +58,10 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
         InputError: the file cannot be read as records, or a mapped column is not in it.
     """
     connection.execute(
-        """create table stg_stores as select $store as store_id, 'relational' as form, 3 as target_level, $policy::varchar as policy_id,
+        """create table stg_stores as select $store as store_id, 'relational' as form, $level as target_level, $policy::varchar as policy_id,
         false as is_valid_to_exclusive, true as is_null_end_open, $zone as zone, false as attests_writers,
         null::varchar as steward_party, null::varchar as steward_role, []::varchar[] as open_markers""",
-        {"store": STORE_ID, "policy": store.policy_id, "zone": store.zone},
+        {"store": store.store_id, "level": store.target_level, "policy": store.policy_id, "zone": store.zone},
     )
     day = on_date or datetime.datetime.now(tz=datetime.UTC).date()
     connection.execute("create table stg_build as select $day::date as on_date, $day::timestamp as built_at", {"day": day.isoformat()})
@@ -137,14 +136,16 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
     _stage(connection, store, f"{flags}, false as is_from_columns", roles, reader)
     notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
-    return Attached(notices, _constants(role for role, key in store.columns.items() if key not in seen) | ({"has_repeated_key": "false"} if uniform else {}))
+    return Attached(
+        notices, _constants(store, (role for role, key in store.columns.items() if key not in seen)) | ({"has_repeated_key": "false"} if uniform else {})
+    )
 
 
 def _stage(connection: duckdb.DuckDBPyConnection, store: StoreFile, flags: str, roles: str, reader: str) -> None:
     # A view: the file is read once, by record_rows, which also numbers the rows (warehouse.models.NUMBERED).
     reading = f"false as is_valid_to_exclusive, true as is_null_end_open, {literal(store.zone)} as zone, []::varchar[] as open_markers"
     connection.execute(
-        f"create view stg_store_rows as select '{STORE_ID}' as store_id, null::bigint as record_index, {flags}, {reading}, {roles} from {reader}"
+        f"create view stg_store_rows as select {literal(store.store_id)} as store_id, null::bigint as record_index, {flags}, {reading}, {roles} from {reader}"
     )
 
 
@@ -171,17 +172,17 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
     )
     stated = str(store.columns["valid_to"] in found).lower()
     _stage(connection, store, f"{stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns", roles, reader)
-    return Attached([], _constants(role for role, column in store.columns.items() if column not in found) | {"has_repeated_key": "false"})
+    return Attached([], _constants(store, (role for role, column in store.columns.items() if column not in found)) | {"has_repeated_key": "false"})
 
 
-def _constants(absent: Iterable[str]) -> dict[str, str]:
+def _constants(store: StoreFile, absent: Iterable[str]) -> dict[str, str]:
     """The columns of record_rows that need no reading: the store's name, and the roles it does not hold."""
     held_elsewhere = {"concept": "concept_id", "source": "source_id"}
     kinds = {role: "varchar[]" for role in LIST_ROLES} | {"recorded_at": "timestamp"}
     # Presence and dates are worked out from these three in columns of their own.
     plain = [role for role in absent if role not in ("record_id", "valid_from", "valid_to")]
     nulls = {held_elsewhere.get(role, role): f"null::{kinds.get(role, 'varchar')}" for role in plain}
-    return {"store_id": literal(STORE_ID), "open_markers": "[]::varchar[]", **nulls}
+    return {"store_id": literal(store.store_id), "open_markers": "[]::varchar[]", **nulls}
 
 
 def _column_reader(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> str:

@@ -29,12 +29,21 @@ class StoreFile:
         mapping: {role: the store's own column or key}, for those that differ.
         policy_id: the conflict policy's name where it is stated beside the records.
         zone: the time zone in which timestamps become dates.
+        name: what the store is called, where that is not the name of its table, or else of the file without its ending.
+        target_level: the level it is held to; findings up to it are errors (L3).
     """
 
     path: str
     mapping: dict[str, str] = field(default_factory=dict)
     policy_id: str | None = None
     zone: str = "UTC"
+    name: str | None = None
+    target_level: int = 3
+
+    @property
+    def store_id(self) -> str:
+        """What the store is called in findings: by its table or file, wherever that lies."""
+        return self.name or self.table or self.file.stem
 
     @property
     def file(self) -> Path:
@@ -85,6 +94,11 @@ class StoreFile:
         except OSError as error:
             raise InputError(f"{self.file}: cannot be read: {error.strerror}") from error
         return b""
+
+
+def looks_like_a_file(text: str) -> bool:
+    """Whether what names a store is a file rather than the name of an attached one."""
+    return bool(Path(text.partition("::")[0]).suffix) or Path(text).exists()
 
 
 def parse_mapping(text: str) -> dict[str, str]:
