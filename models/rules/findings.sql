@@ -52,8 +52,10 @@ findings as (
         routed.requirement,
         routed.severity,
         routed.is_waived,
+        routed.is_baselined,
         routed.is_required,
         routed.detail,
+        routed.fingerprint,
         coalesce(routed.owner_party, routed.steward_party) as party_id,
         case when routed.owner_party is not null then coalesce(parties.owner_role, routed.claimed_role) else routed.steward_role end as party_role
     from routed

@@ -24,7 +24,8 @@ rule_statuses as (
         end as status,
         case when coalesce(counts.finding_count, 0) = 0 then coalesce(nonempty.reason, held.reason) end as reason,
         coalesce(counts.finding_count, 0) as finding_count,
-        coalesce(counts.waived_count, 0) as waived_count
+        coalesce(counts.waived_count, 0) as waived_count,
+        coalesce(counts.baselined_count, 0) as baselined_count
     from stores
     cross join rules
     left join conditions as held

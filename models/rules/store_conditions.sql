@@ -44,6 +44,7 @@ store_facts as (
 ),
 
 store_conditions as (
+    {% set of_records = ['always', 'has_concepts', 'is_restricted', 'states_rule', 'has_recorded_at'] -%}
     {% for condition, fact, reason in [
         ('always', 'always', 'the store holds no record'),
         ('has_concepts', 'has_concepts', 'no record names a concept'),
@@ -57,7 +58,12 @@ store_conditions as (
         ('has_party_register', 'has_parties', 'there is no register of parties'),
         ('has_question_class_register', 'has_question_classes', 'there is no register of question classes'),
     ] -%}
-    select store_id, '{{ condition }}' as condition_id, {{ fact }} as holds, case when not {{ fact }} then '{{ reason }}' end as reason
+    select
+        store_id,
+        '{{ condition }}' as condition_id,
+        {{ fact }} as holds,
+        {{ condition in of_records }} as is_of_records,
+        case when not {{ fact }} then '{{ reason }}' end as reason
     from store_facts
     {% if not loop.last %}union all{% endif %}
     {% endfor %}

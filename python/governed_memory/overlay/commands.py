@@ -1,4 +1,4 @@
-"""The commands of this room: check, compact, expand and profile."""
+"""The commands of this room: check, baseline, compact, expand and profile."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.overlay import change_commands
+from governed_memory.overlay import baseline as baselines
+from governed_memory.overlay import change_commands, reports
 from governed_memory.overlay.check import check
 from governed_memory.overlay.compact import compact, expand
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
-from governed_memory.warehouse import StoreFile, attached_records, named_store, open_built, open_memory, raw_records
-from governed_memory.warehouse.store_file import parse_mapping
+from governed_memory.warehouse import StoreFile, attached_records, named_store, open_built, open_memory, raw_records, rows
+from governed_memory.warehouse.store_file import looks_like_a_file, parse_mapping
 
 SHOWN = 6
 
@@ -22,14 +23,28 @@ SHOWN = 6
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this room's commands to the root parser."""
     parser = commands.add_parser("check", help="the level a store file reaches, and every record that fails a rule")
-    parser.add_argument("store", help="a JSON Lines, JSON array, CSV or Parquet file, or FILE.duckdb::TABLE")
+    parser.add_argument("store", nargs="+", help="a JSON Lines, JSON array, CSV or Parquet file, or FILE.duckdb::TABLE; of several the worst decides")
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="your columns or keys where they differ from the roles")
     parser.add_argument("--policy", action="store_true", help="the conflict policy is stated beside the records")
     parser.add_argument("--min-level", type=int, choices=(0, 1, 2, 3), default=1, help="the level to reach (default 1)")
     parser.add_argument("--presence-only", action="store_true", help="check presence only, as the published checker does")
-    parser.add_argument("--json", action="store_true", help="the whole report as JSON")
+    parser.add_argument("--baseline", metavar="FILE", help="findings accepted when the store was adopted: only new ones count")
+    parser.add_argument("--store-id", metavar="NAME", help="what the store is called in the baseline (default: the file's name without its ending)")
+    parser.add_argument("--format", choices=("text", "json", "junit", "sarif"), default="text", help="junit and sarif are for CI systems")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="the whole report as JSON, as --format json")
     parser.add_argument("--quiet", action="store_true", help="only the level")
     parser.set_defaults(run=run_check)
+    parser = commands.add_parser("baseline", help="accept the findings that a store has today, so that only new ones fail")
+    parser.add_argument("store", metavar="NAME_OR_FILE", help="an attached store, as the last build found it, or a store file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the baseline, a CSV file that dbt can read as a seed (default: print it)")
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument("--prune", action="store_true", help="take out of FILE what is no longer found; nothing is added")
+    change.add_argument("--accept-new", action="store_true", help="take out of FILE what is no longer found and accept what is new")
+    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
+    parser.add_argument("--policy", action="store_true", help="for a file: the conflict policy is stated beside the records")
+    parser.add_argument("--store-id", metavar="NAME", help="for a file: what the store is called (default: the file's name without its ending)")
+    parser.add_argument("--database", metavar="FILE", help="for a name: the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    parser.set_defaults(run=run_baseline)
     parser = commands.add_parser("compact", help="a store as compact lines, one record a line")
     parser.add_argument(
         "store",
@@ -50,16 +65,67 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Exit 0 when the level is reached, 1 when not."""
-    store = StoreFile(arguments.store, parse_mapping(arguments.map), "stated beside the records" if arguments.policy else None)
-    report = check(store, min_level=arguments.min_level, presence_only=arguments.presence_only, shown=None if arguments.json else SHOWN)
+    """Exit 0 when every store reaches the level, 1 when one does not, 2 when one cannot be read."""
+    if arguments.store_id and len(arguments.store) > 1:
+        raise InputError(f"--store-id: {arguments.store_id!r} names one store, and {len(arguments.store)} are given; check that one by itself")
+    baseline = baselines.read_baseline(arguments.baseline) if arguments.baseline else None
+    outcomes = [_outcome(arguments, path, baseline) for path in arguments.store]
+    readable = [outcome for outcome in outcomes if "error" not in outcome]
+    if arguments.format == "json" and readable:
+        print(json.dumps(readable if len(outcomes) > 1 else readable[0], ensure_ascii=False, indent=1))
+    elif arguments.format == "text":
+        print("\n\n".join("\n".join(_lines(report, quiet=arguments.quiet)) for report in readable), end="\n" if readable else "")
+    elif arguments.format in REPORTS:
+        print(REPORTS[arguments.format][0](outcomes))
+    return 2 if len(readable) < len(outcomes) else int(not all(report["reached"] for report in readable))
+
+
+REPORTS = {"junit": (reports.junit, reports.JUNIT_LISTED), "sarif": (reports.sarif, reports.SARIF_LISTED)}
+
+
+def _outcome(arguments: argparse.Namespace, path: str, baseline: baselines.Baseline | None) -> dict[str, Any]:
+    """The report on one store, or {store, error}; what is not for the report goes to standard error at once."""
+    store = _store_file(arguments, path)
+    listed = REPORTS[arguments.format][1] if arguments.format in REPORTS else None
+    shown = None if arguments.format == "json" else SHOWN
+    try:
+        report = check(store, min_level=arguments.min_level, presence_only=arguments.presence_only, shown=shown, baseline=baseline, listed=listed)
+    except InputError as error:
+        print(f"gmem check: {error}", file=sys.stderr)
+        return {"store": path, "error": str(error)}
     for notice in report["notices"]:
         print(f"gmem check: notice: {notice}", file=sys.stderr)
-    if arguments.json:
-        print(json.dumps(report, ensure_ascii=False, indent=1))
+    return report
+
+
+def _store_file(arguments: argparse.Namespace, path: str) -> StoreFile:
+    return StoreFile(path, parse_mapping(arguments.map), "stated beside the records" if arguments.policy else None, name=arguments.store_id)
+
+
+def run_baseline(arguments: argparse.Namespace) -> int:
+    """Write a baseline, or lower one that is there; only --accept-new adds to it."""
+    file = Path(arguments.output) if arguments.output else None
+    changes = arguments.prune or arguments.accept_new
+    if changes and not file:
+        raise InputError("-o: name the baseline that is to be changed")
+    if file and file.exists() and not changes:
+        raise InputError(f"{file}: exists; --prune takes out what is no longer found, --accept-new also accepts what is new")
+    before = baselines.read_baseline(str(file)) if changes else None
+    if looks_like_a_file(arguments.store):
+        connection, notices = baselines.judge_file(_store_file(arguments, arguments.store), before)
     else:
-        print("\n".join(_lines(report, quiet=arguments.quiet)))
-    return 0 if report["reached"] else 1
+        connection, notices = baselines.judge_built(arguments.store, before, arguments.database), []
+    for notice in notices:
+        print(f"gmem baseline: notice: {notice}", file=sys.stderr)
+    text = baselines.as_csv(baselines.entries(connection, accept_new=not arguments.prune))
+    if file is None:
+        print(text, end="")
+        return 0
+    baselines.write_whole(file, text)
+    [counts] = rows(connection, baselines.COUNTS)
+    new = f"{counts['new']} new {'left out' if arguments.prune else 'accepted'}"
+    print(f"{file}: {counts['kept'] + (0 if arguments.prune else counts['new'])} findings accepted; {new}, {counts['gone']} gone")
+    return 0
 
 
 def run_compact(arguments: argparse.Namespace) -> int:
@@ -105,16 +171,30 @@ def _lines(report: dict[str, Any], *, quiet: bool) -> list[str]:
         return [f"{report['store']}: no records; nothing to check"]
     verdict = "reached" if report["reached"] else "NOT reached"
     lines = [f"{report['store']}: {report['records']} records, presence level {report['level']} of 3"]
-    if report["level_with_values"] is not None:
+    beside = report.get("baseline")
+    if beside:
+        lines.append(f"level apart from the baseline: {beside['level']}")
+    elif report["level_with_values"] is not None:
         lines.append(f"level with value rules: {report['level_with_values']}")
     lines.append(f"asked level {report['min_level']}: {verdict}")
+    if beside:
+        lines.append(f"{beside['file']}: {beside['known']} findings accepted, {beside['new']} new, {beside['gone']} gone")
     if quiet:
         return lines
+    if beside:
+        return lines + _beside(beside["rules"])
     for title, findings in (("presence", report["findings"]), ("values", report["value_findings"])):
         if findings:
             lines += ["", f"{title}:"]
             lines += [_finding(finding) for finding in findings]
     return lines
+
+
+def _beside(rules: list[dict[str, Any]]) -> list[str]:
+    """What is new, as without a baseline; of the rest the counts."""
+    new = [_finding(rule | {"count": rule["new"]}) for rule in rules if rule["new"]]
+    known = [f"  {rule['rule']:<61} {rule['known']:>9}" + (f"  {rule['gone']} gone" if rule["gone"] else "") for rule in rules if rule["known"] or rule["gone"]]
+    return [*(["", "new:", *new] if new else []), *(["", "in the baseline:", *known] if known else [])]
 
 
 def _finding(finding: dict[str, Any]) -> str:

@@ -7,9 +7,15 @@ from governed_memory import warehouse
 FINDINGS = """
     select severity, party_id, party_role, count(*) as findings, count(distinct rule_id) as rules, min(rule_id) as one_rule
     from findings
-    where severity <> 'waived'
+    where not is_waived
     group by all
     order by severity, findings desc, party_id, party_role"""
+WAIVED = """
+    select case when is_baselined then 'in the baseline' else 'waived' end as what, count(*) as findings
+    from findings
+    where is_waived
+    group by all
+    order by what desc"""
 
 
 def status_lines(database: str | None = None) -> tuple[list[str], bool]:
@@ -21,8 +27,8 @@ def status_lines(database: str | None = None) -> tuple[list[str], bool]:
     connection = warehouse.open_built(database)
     levels = warehouse.rows(connection, "select * from store_levels order by store_id")
     findings = warehouse.rows(connection, FINDINGS)
-    [waived] = warehouse.rows(connection, "select count(*) as findings from findings where is_waived")
     without_effect = warehouse.rows(connection, "select * from waivers where problem is not null order by store_id, rule_id, record_id")
+    waived = warehouse.rows(connection, WAIVED)
     lines = ["stores"]
     for level in levels:
         verdict = "met" if level["is_met"] else "MISSED"
@@ -35,8 +41,7 @@ def status_lines(database: str | None = None) -> tuple[list[str], bool]:
         lines.append(f"  {row['severity']:<8} {who + role:<40} {row['findings']:>9}  {rules}")
     if not findings:
         lines.append("  none")
-    if waived["findings"]:
-        lines.append(f"  waived {waived['findings']}")
+    lines += [f"  {row['what']:<49} {row['findings']:>9}" for row in waived]
     if without_effect:
         lines += ["", "waivers without effect"]
         lines += [f"  {row['store_id']}, {row['rule_id']}, {row['record_id'] or 'all records'}: {row['problem']}" for row in without_effect]

@@ -45,6 +45,7 @@ def build(
     kinds: dict[str, str] | None = None,
     constants: dict[str, str] | None = None,
     unread: Collection[str] = (),
+    given: dict[str, str] | None = None,
 ) -> None:
     """Create the named models and all they read, over the staging relations that `attach` has made.
 
@@ -55,19 +56,23 @@ def build(
         kinds: {model: 'view' or 'table'} where it should differ from the kind dbt gives it.
         constants: {column of record_rows: SQL} for columns that are alike in every row.
         unread: columns of record_rows that the targets do not read; they are null.
+        given: {model: SQL} for models whose rows come from elsewhere; what they alone read is not built.
     """
     kinds = kinds or {}
+    given = given or {}
     by_name = {model["name"]: model for model in compiled()["models"]}
     # What attach has supplied stays as it is.
     supplied = {name for (name,) in connection.execute("select table_name from duckdb_tables() where database_name = current_database()").fetchall()}
-    wanted = _ancestors(by_name, targets, empty) - supplied
+    wanted = _ancestors(by_name, targets, {*empty, *given}) - supplied
     for name in sorted(wanted & compiled()["seeds"].keys()):
         _create_seed(connection, name)
     for model in compiled()["models"]:
         name = model["name"]
         if name not in wanted:
             continue
-        if name == NUMBERED:
+        if name in given:
+            connection.execute(f'create table main."{name}" as {given[name]}')
+        elif name == NUMBERED:
             nulls = {column: f"null::{columns(NUMBERED)[column]}" for column in sorted(unread)}
             _create_record_rows(connection, model["sql"], nulls | (constants or {}))
         elif name in empty:

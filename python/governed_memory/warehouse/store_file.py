@@ -31,8 +31,8 @@ class StoreFile:
         mapping: {role: the store's own column or key}, for those that differ.
         policy_id: the conflict policy's name where it is stated beside the records.
         zone: the time zone in which timestamps become dates.
-        store_id: the name that the store has in answers.
-        target_level: the level it means to meet, 1 to 3.
+        name: what the store is called, where that is not the name of its table, or else of the file without its ending.
+        target_level: the level it is held to; findings up to it are errors (L3).
         is_valid_to_exclusive: an end is the first day that no longer holds (T2).
         is_null_end_open: an empty end in a column is open; otherwise not stated (T1).
         open_markers: classifications that restrict nothing.
@@ -44,13 +44,18 @@ class StoreFile:
     mapping: dict[str, str] = field(default_factory=dict)
     policy_id: str | None = None
     zone: str = "UTC"
-    store_id: str = "store"
+    name: str | None = None
     target_level: int = 3
     is_valid_to_exclusive: bool = False
     is_null_end_open: bool = True
     open_markers: tuple[str, ...] = ()
     built: str | None = None
     more: Path | None = None
+
+    @property
+    def store_id(self) -> str:
+        """What the store is called in findings: by its table or file, wherever that lies."""
+        return self.name or self.table or self.file.stem
 
     @property
     def file(self) -> Path:
@@ -109,11 +114,16 @@ def named_store(text: str, mapping: str) -> StoreFile | str:
     Raises:
         InputError: the mapping is malformed, or given for an attached store.
     """
-    if Path(text.partition("::")[0]).suffix or Path(text).exists():
+    if looks_like_a_file(text):
         return StoreFile(text, parse_mapping(mapping))
     if mapping:
         raise InputError(f"--map: {text!r} is no file; the columns of an attached store are mapped in the project's `vars: stores:`")
     return text
+
+
+def looks_like_a_file(text: str) -> bool:
+    """Whether what names a store is a file rather than the name of an attached one."""
+    return bool(Path(text.partition("::")[0]).suffix) or Path(text).exists()
 
 
 def parse_mapping(text: str) -> dict[str, str]:
