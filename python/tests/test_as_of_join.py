@@ -198,9 +198,17 @@ def test_a_concept_with_many_periods_takes_the_other_plan_with_the_same_answers(
     days = [(datetime.date(2026, 1, 1) + datetime.timedelta(days=number)).isoformat() for number in range(40)]
     daily = [{"record_id": f"R{number}", "concept": "daily", "value": "v", "valid_from": day, "valid_to": day} for number, day in enumerate(days)]
     with built(tmp_path, [*RECORDS, *daily]) as connection:
-        assert connection.execute("select concept_id, count(*) from concept_periods where not is_scoped and has_many_periods group by 1").fetchall() == [("daily", 41)]
+        assert connection.execute("select concept_id, count(*) from concept_periods where not is_scoped and has_many_periods group by 1").fetchall() == [
+            ("daily", 41)
+        ]
         rows = joined(connection, joins["one store"], [(day, "daily") for day in [*days, "2026-02-10", "2025-12-31"]] + [("2026-01-01", "rate")])
-        assert [(row[2], row[5]) for row in rows] == [("no_record", None), ("in_force", "R0"), ("in_force", "A"), *[("in_force", f"R{n}") for n in range(1, 40)], ("no_record", None)]
+        assert [(row[2], row[5]) for row in rows] == [
+            ("no_record", None),
+            ("in_force", "R0"),
+            ("in_force", "A"),
+            *[("in_force", f"R{n}") for n in range(1, 40)],
+            ("no_record", None),
+        ]
 
 
 def test_the_plain_sql_of_the_page_gives_what_the_macro_gives_T11_G2(tmp_path: Path, joins: dict[str, str]) -> None:
