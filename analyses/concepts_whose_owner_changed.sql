@@ -6,7 +6,7 @@ with
 entries as (
     select store_id, concept_id, valid_from, party_id
     from {{ governed_memory.relation('concept_ownerships') }}
-    qualify row_number() over (partition by store_id, concept_id, valid_from order by recorded_at desc nulls last, party_id nulls last) = 1
+    qualify row_number() over (partition by store_id, concept_id, valid_from order by recorded_at desc nulls last, party_id asc nulls last) = 1
 ),
 
 hand_overs as (
@@ -29,4 +29,4 @@ select
     to_party
 from hand_overs
 where entry_number > 1 and from_party is distinct from to_party
-order by changed_on desc, store_id, concept_id
+order by changed_on desc, store_id asc, concept_id asc

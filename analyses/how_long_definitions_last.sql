@@ -9,11 +9,13 @@ lives as (
     select
         intervals.store_id,
         intervals.concept_owner,
-        intervals.concept_id,
+        -- once for the owner and once for the concept
+        unnest([null, intervals.concept_id]) as concept_id,
         coalesce(intervals.in_force_to < builds.on_date, false) as has_ended,
         least(intervals.in_force_to, builds.on_date) - intervals.in_force_from + 1 as days
     from {{ governed_memory.relation('record_intervals_built') }} as intervals
     inner join builds on intervals.in_force_from <= builds.on_date
+    where intervals.concept_id is not null
 )
 
 select
@@ -25,5 +27,5 @@ select
     count(*) filter (where not has_ended) as records_in_force,
     max(days) filter (where not has_ended) as oldest_days
 from lives
-group by grouping sets ((store_id, concept_owner), (store_id, concept_owner, concept_id))
-order by store_id, concept_owner, grouping(concept_id) desc, concept_id
+group by store_id, concept_owner, concept_id
+order by store_id asc, concept_owner asc, concept_id asc nulls first

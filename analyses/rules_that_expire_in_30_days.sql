@@ -19,4 +19,4 @@ select
     intervals.owner_role
 from intervals
 inner join builds on intervals.in_force_to <= builds.on_date + 30
-order by intervals.end_reason = 'expired' desc, intervals.in_force_to, intervals.store_id, intervals.concept_id, intervals.record_id
+order by intervals.end_reason <> 'expired', intervals.in_force_to, intervals.store_id, intervals.concept_id, intervals.record_id

@@ -60,13 +60,21 @@ concept_periods as (
         on in_force.record_count = 1 and in_force.store_id = records.store_id and in_force.record_index = records.record_index
 ),
 
--- a class that the concept names is no other question (G2), even where nothing is ever in force for it
+-- a class that the concept names never falls back to the answer without a class (G2), even where nothing is ever in force for it
 never_answered as (
-    select store_id, concept_id, true as is_scoped, question_class_id, 'no_record' as status, 0 as record_count, false as has_many_periods
+    select
+        scopes.store_id,
+        scopes.concept_id,
+        true as is_scoped,
+        scopes.question_class_id,
+        'no_record' as status,
+        0 as record_count,
+        false as has_many_periods
     from {{ governed_memory.relation('int_concept_scopes') }} as scopes
-    where not exists (select 1 from periods where periods.is_scoped and {{ governed_memory.is_same_question('periods', 'scopes') }})
+    anti join periods
+        on {{ governed_memory.is_same_question('scopes', 'periods') }} and periods.is_scoped
 )
 
-select * from concept_periods
+select * from concept_periods  -- noqa: AM07
 union all by name
 select * from never_answered
