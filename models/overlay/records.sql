@@ -1,7 +1,15 @@
 {{ config(materialized='table') }}
 with
 
-record_rows as (select * from {{ governed_memory.relation('record_rows') }}),
+record_rows as (
+    select * exclude (
+        {% for role in governed_memory.presence_roles() -%}
+        is_{{ role }}_stated,
+        {% endfor %}
+        states_policy
+    )
+    from {{ governed_memory.relation('record_rows') }}
+),
 
 copies as (
     select store_id, record_index
@@ -17,10 +25,7 @@ first_builds as (
 
 records as (
     select
-        record_rows.* exclude (
-            open_markers, has_repeated_key, malformed_field, states_policy,
-            {% for role in governed_memory.presence_roles() -%} is_{{ role }}_stated{{ ', ' if not loop.last }} {%- endfor %}
-        ),  -- noqa: RF02
+        record_rows.* exclude (open_markers, has_repeated_key, malformed_field),  -- noqa: RF02
         coalesce(
             record_rows.release_to is not null
             {% for marker in ['classification', 'confidential', 'restricted'] -%}

@@ -21,7 +21,10 @@ originals as (
     qualify first_built_at = min(first_built_at) over (partition by store_id, record_id)
 ),
 
-current_contents as (select * from ledger where is_current),
+current_contents as (
+    select * from ledger
+    where is_current
+),
 
 differences as (
     select
@@ -29,16 +32,21 @@ differences as (
         originals.record_id,
         current_contents.record_id is null as is_removed,
         current_contents.reading_fingerprint = originals.reading_fingerprint as is_read_alike,
-        list_transform(
-            list_filter(
-                originals.field_fingerprints, lambda field: not list_contains(current_contents.field_fingerprints, field)
-            ),
-            lambda field: split_part(field, '=', 1)
-        ) as changed_fields
+        originals.field_fingerprints as first_fields,
+        current_contents.field_fingerprints as current_fields
     from originals
     left join current_contents
         on originals.store_id = current_contents.store_id and originals.record_id = current_contents.record_id
     where not originals.is_current
+),
+
+changes as (
+    select
+        *,
+        list_transform(
+            list_filter(first_fields, lambda field: not list_contains(current_fields, field)), lambda field: split_part(field, '=', 1)
+        ) as changed_fields
+    from differences
 ),
 
 -- where several rows share the id, the one that has changed least
@@ -48,13 +56,17 @@ rewritten as (
         record_id,
         bool_and(is_removed) as is_removed,
         arg_min(changed_fields, (len(changed_fields), changed_fields)) as changed_fields
-    from differences
+    from changes
     where is_removed or is_read_alike
     group by all
 ),
 
 places as (
-    select store_id, record_id, min(record_index) as record_index, arg_min(concept_id, record_index) as concept_id
+    select
+        store_id,
+        record_id,
+        min(record_index) as first_index,
+        arg_min(concept_id, record_index) as concept_id
     from {{ governed_memory.relation('record_rows') }}
     group by all
 ),
@@ -62,7 +74,7 @@ places as (
 violations as (
     select
         rewritten.store_id,
-        places.record_index,
+        places.first_index as record_index,
         rewritten.record_id,
         places.concept_id,
         'record_id' as field,
