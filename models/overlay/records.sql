@@ -2,12 +2,13 @@
 with
 
 record_rows as (
-    select * exclude (
-        {% for role in governed_memory.presence_roles() -%}
-        is_{{ role }}_stated,
-        {% endfor %}
-        states_policy
-    )
+    select
+        * exclude (
+            {% for role in governed_memory.presence_roles() -%}
+            is_{{ role }}_stated,
+            {% endfor %}
+            states_policy
+        )
     from {{ governed_memory.relation('record_rows') }}
 ),
 
