@@ -17,7 +17,7 @@ import duckdb
 import oracle
 import pytest
 from harness import STORE_COLUMNS, Difference, build_time, table
-from test_intervals_against_oracle import CLASSES, CONCEPTS, READ_ON, for_batches, holds
+from test_intervals_against_oracle import CLASSES, CONCEPTS, READ_ON, for_batches
 
 from governed_memory import warehouse
 from governed_memory.warehouse import StoreFile
@@ -54,7 +54,7 @@ def expected(store: dict[str, Any], answers: dict[int, oracle.Interval], concept
     """(status, count, ids of several, id, value) for a fact, by the rules as worded."""
     if on_date is None or concept is None:
         return ("no_date" if on_date is None else "no_concept", 0, None, None, None)
-    records = {index: store["records"][index - 1] for index, interval in answers.items() if holds(interval, on_date)}
+    records = {index: store["records"][index - 1] for index, interval in answers.items() if oracle.holds(interval, on_date)}
     found = [record for record in records.values() if oracle.text(record.get("concept")) == concept]
     if len(found) == 1:
         return ("in_force", 1, None, oracle.text(found[0].get("record_id")), found[0].get("value"))

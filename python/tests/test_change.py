@@ -23,10 +23,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from governed_memory import warehouse
 from governed_memory.cli import main
 from governed_memory.errors import InputError
 from governed_memory.overlay.change import Change, change
-from governed_memory.reads.as_of import open_store, records_as_of
+from governed_memory.reads.as_of import as_of_query, open_store
 from governed_memory.warehouse import StoreFile
 from governed_memory.warehouse.append import _append_bytes, journal_of, recover
 
@@ -94,8 +95,11 @@ def held(store: StoreFile) -> Any:
 
 
 def as_of(store: StoreFile, day: str) -> list[str]:
-    connection, _ = open_store(store)
-    return [record["record_id"] for record in records_as_of(connection, day)]
+    return [record["record_id"] for record in records_as_of(open_store(store)[0], day)]
+
+
+def records_as_of(connection: duckdb.DuckDBPyConnection, day: str) -> list[dict[str, Any]]:
+    return warehouse.rows(connection, *as_of_query(day))
 
 
 def run(store: StoreFile, arguments: list[str]) -> int:
