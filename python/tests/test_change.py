@@ -64,7 +64,7 @@ def table(path: Path, records: list[dict[str, Any]]) -> StoreFile:
     lines = json_lines(path.with_suffix(".jsonl"), records)
     with duckdb.connect(str(path)) as connection:
         connection.execute(
-            f"create table policies as select * replace (conflict_policy::varchar as conflict_policy, withdrawal::varchar as withdrawal) from '{lines.path}'"
+            f"create table policies as select * replace (conflict_policy::varchar as conflict_policy, withdrawal::varchar as withdrawal, valid_to::date as valid_to) from '{lines.path}'"
         )
     return StoreFile(f"{path}::policies")
 
