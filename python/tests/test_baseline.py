@@ -159,11 +159,14 @@ def test_l3_pruning_takes_out_what_is_gone_and_adds_nothing(store: Path, capsys:
 def test_l3_new_findings_enter_only_when_asked_for_and_keep_older_days(store: Path) -> None:
     aged = Path("base.csv").read_text(encoding="utf-8").replace(entries(Path("base.csv"))[0]["created_on"], "2020-02-02")
     Path("base.csv").write_text(aged, encoding="utf-8")
-    write(store, [*MESSY, {**GOOD, "record_id": "new", "source": None}])
+    three = {**MESSY[4], "supersedes": ["gone", "gone too", "gone as well"]}
+    write(store, [*MESSY[:4], three, {**GOOD, "record_id": "new", "source": None}])
     assert main(["baseline", "messy.jsonl", "-o", "base.csv", "--accept-new"]) == 0
     assert checked() == 0
     days = {row["record_id"]: row["created_on"] for row in entries(Path("base.csv")) if row["rule_id"] == "source_missing"}
     assert days["sourceless"] == "2020-02-02" < days["new"]
+    [raised] = [row for row in entries(Path("base.csv")) if row["rule_id"] == "supersedes_unresolved"]
+    assert (raised["finding_count"], raised["created_on"]) == ("3", "2020-02-02")
 
 
 def test_l3_a_rule_that_cannot_be_asked_here_keeps_its_entries(store: Path) -> None:

@@ -40,7 +40,7 @@ def actual_columns(built: Path, nodes: dict[str, dict[str, Any]]) -> dict[str, l
             if node["resource_type"] == "source":
                 keys = f"select distinct unnest(json_keys(json)) from read_json_objects('{ROOT / node['meta']['external_location']}')"
                 columns[name] = [key for (key,) in connection.execute(keys).fetchall()]
-            elif node["config"]["materialized"] == "table_function":
+            elif node["config"]["materialized"] in ("table_function", "table_functions"):
                 date = "date '2026-01-01'" if "on_date" in node["config"]["parameters"] else ""
                 columns[name] = [column for column, *_ in connection.execute(f"describe select * from {node['name']}({date})").fetchall()]
     return columns

@@ -176,7 +176,9 @@ def test_l3_sarif_has_the_fingerprints_of_the_baseline_and_tells_known_from_new(
 
 def test_sarif_gives_no_line_where_a_record_has_none(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records = [record for record in LINES if record]
-    Path("array.json").write_text(json.dumps(records, indent=1))
+    # as many lines as records, and yet no record to a line
+    texts = [json.dumps(record) for record in records]
+    Path("array.json").write_text("\n".join(["[", ",".join(texts[:2]) + ",", ",".join(texts[2:]), "]"]))
     _, run = sarif(capsys, "array.json")
     assert run["results"] and not any("region" in result["locations"][0]["physicalLocation"] for result in run["results"])
 
@@ -216,7 +218,7 @@ def test_of_several_stores_the_worst_decides(store: Path, capsys: pytest.Capture
     code = main(["check", "nothing.jsonl", "good.jsonl"])
     told = capsys.readouterr()
     assert (code, told.out) == (2, alone[0])
-    assert told.err == "gmem check: nothing.jsonl: no such file; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file\n"
+    assert told.err.startswith("gmem check: nothing.jsonl: no such file; ") and told.err.count("\n") == 1
 
 
 def test_one_store_is_an_object_in_json_and_several_are_a_list(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
