@@ -132,7 +132,7 @@ def test_f2_t1_c11_the_tables_of_a_store_read_back_as_they_were(tmp_path: Path) 
 
 def test_f2_what_is_neither_a_file_nor_an_attached_store_is_refused(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """F2: with the stores there are; a mapping belongs to a file."""
-    for arguments, message in ((["referenz"], "attached are reference, reference_edges"), (["reference", "--map", "value=fact"], "`vars: stores:`")):
+    for arguments, message in ((["referenz"], "did you mean 'reference'?"), (["reference", "--map", "value=fact"], "`vars: stores:`")):
         assert main(["compact", *arguments, "--database", str(built)]) == 2
         assert message in capsys.readouterr().err
 
