@@ -41,7 +41,8 @@ def actual_columns(built: Path, nodes: dict[str, dict[str, Any]]) -> dict[str, l
                 keys = f"select distinct unnest(json_keys(json)) from read_json_objects('{ROOT / node['meta']['external_location']}')"
                 columns[name] = [key for (key,) in connection.execute(keys).fetchall()]
             elif node["config"]["materialized"] in ("table_function", "table_functions"):
-                date = "date '2026-01-01'" if "on_date" in node["config"]["parameters"] else ""
+                [way, *_] = node["config"].get("overloads") or [", ".join(node["config"]["parameters"])]
+                date = ", ".join("date '2026-01-01'" for parameter in way.split(",") if ":=" not in parameter)
                 columns[name] = [column for column, *_ in connection.execute(f"describe select * from {node['name']}({date})").fetchall()]
     return columns
 
