@@ -99,9 +99,7 @@ def judge_file(store: StoreFile, baseline: Baseline | None) -> tuple[duckdb.Duck
     Raises:
         InputError: the file cannot be read as records.
     """
-    connection, attached = warehouse.open_store_file(
-        store, {"int_offenders_judged", "baseline_entries"}, empty={"record_ledger"}, unread={"value"}, given=given(baseline), kinds=TABLES
-    )
+    connection, attached = warehouse.open_store_file(store, {"int_offenders_judged", "baseline_entries"}, unread={"value"}, given=given(baseline), kinds=TABLES)
     return connection, attached.notices
 
 
@@ -111,17 +109,13 @@ def judge_built(store_id: str, baseline: Baseline | None, database: str | None =
     Raises:
         InputError: there is no built database, or it has no store of that name.
     """
-    built = warehouse.open_built(database, store_id=store_id)
-    place = "select path, current_schema() as schema from duckdb_databases() where database_name = current_database()"
-    [where] = warehouse.rows(built, place)
-    built.close()
     connection = warehouse.open_memory()
-    connection.execute(f"attach {literal(where['path'])} as built (read_only)")
+    built = warehouse.attach_built(connection, database, store_id=store_id)
     columns = ", ".join(warehouse.columns("int_value_offenders"))
-    rows = f'from built."{where["schema"]}".{{}} where store_id = {literal(store_id)}'
+    rows = f"from {built}.{{}} where store_id = {literal(store_id)}"
     offenders = {f"int_{kind}_offenders": f"select {columns} {rows.format('findings')} and kind = '{kind}'" for kind in ("presence", "value")}
     others = {name: f"select * {rows.format(name)}" for name in ("stores", "stg_waivers", "store_conditions")}
-    connection.execute(f'create table stg_build as select * from built."{where["schema"]}".stg_build')
+    connection.execute(f"create table stg_build as select * from {built}.stg_build")
     warehouse.build(connection, {"int_offenders_judged", "baseline_entries"}, given=offenders | others | given(baseline), kinds=TABLES)
     return connection
 

@@ -160,12 +160,10 @@ def _judge(store: StoreFile, with_changes: StoreFile, changes: Sequence[Change],
     concerned = names | {name for item in changes for name in item.supersedes}
     with _opened(with_changes) as after:
         counts = _must_counts(after)
-        if counts:
-            with _opened(store) as before:
-                earlier = _must_counts(before)
-            grown = [rule for rule, count in counts.items() if count > earlier.get(rule, 0)]
-            if grown:
-                raise InputError(_refusal(after, grown, names))
+        earlier, before = _before(store, concerned) if counts or wants_before else ({}, [])
+        grown = [rule for rule, count in counts.items() if count > earlier.get(rule, 0)]
+        if grown:
+            raise InputError(_refusal(after, grown, names))
         for edge in warehouse.rows(after, INEFFECTIVE):
             if edge["successor_id"] in names:
                 raise InputError(
@@ -173,17 +171,19 @@ def _judge(store: StoreFile, with_changes: StoreFile, changes: Sequence[Change],
                 )
         intervals = _intervals(after, concerned)
         warnings = _warnings(after, intervals, changes)
-    if not wants_before:
-        return Outcome([], intervals, warnings)
-    with _opened(store) as before:
-        return Outcome(_intervals(before, concerned), intervals, warnings)
+    return Outcome(before if wants_before else [], intervals, warnings)
+
+
+def _before(store: StoreFile, names: set[str]) -> tuple[dict[str, int], list[dict[str, Any]]]:
+    """What fails without the change, and the intervals of the records it concerns."""
+    with _opened(store) as connection:
+        return _must_counts(connection), _intervals(connection, names)
 
 
 def _opened(store: StoreFile) -> duckdb.DuckDBPyConnection:
     connection, _ = warehouse.open_store_file(
         store,
         {"findings", "record_intervals", "record_supersessions"},
-        empty={"record_ledger"},
         kinds={"findings": "view", "records": "view", "int_record_periods": "table", "int_presence_offenders": "table", "int_value_offenders": "table"},
     )
     return connection

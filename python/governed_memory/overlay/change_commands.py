@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from governed_memory.errors import InputError, did_you_mean
+from governed_memory.errors import InputError
 from governed_memory.overlay.change import Change, Outcome, change
-from governed_memory.warehouse import ROLES, StoreFile, attached_store, named_store
-from governed_memory.warehouse.store_file import LIST_ROLES
+from governed_memory.warehouse import StoreFile, attached_store, named_store
+from governed_memory.warehouse.store_file import LIST_ROLES, expect_role
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -87,8 +87,7 @@ def _set(pairs: list[str]) -> dict[str, Any]:
 def _known_role(role: str, where: str) -> None:
     if role in ("record_id", "supersedes", "written_by"):
         raise InputError(f"{where}: {role!r} is not given here; {'the host attests it' if role == 'written_by' else 'give it with --id and --of'}")
-    if role not in ROLES:
-        raise InputError(f"{where}: {role!r} is no role; {did_you_mean(role, ROLES) or 'roles are ' + ', '.join(ROLES)}")
+    expect_role(where, role)
 
 
 def _from_file(name: str) -> list[Change]:

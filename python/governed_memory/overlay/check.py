@@ -61,7 +61,7 @@ def check(
     connection, attached = warehouse.open_store_file(
         replace(store, target_level=min_level),
         {"published_findings", "store_levels"} | ({"findings"} if reads_findings else set()) | ({"baseline_entries"} if baseline else set()),
-        empty={"record_ledger", VALUE_OFFENDERS} if presence_only else {"record_ledger"},
+        empty={VALUE_OFFENDERS} if presence_only else (),
         unread=warehouse.columns("record_rows").keys() - read if presence_only else UNREAD,
         given=given(baseline),
         kinds={

@@ -47,7 +47,7 @@ def open_store(
         InputError: the file or database cannot be read, or no attached store has that name.
     """
     if isinstance(store, StoreFile):
-        connection, attached = warehouse.open_store_file(store, {*reads, "stores"}, empty={"record_ledger"}, kinds=kinds)
+        connection, attached = warehouse.open_store_file(store, {*reads, "stores"}, kinds=kinds)
         return connection, attached.notices
     return warehouse.open_built(database, store_id=store), []
 

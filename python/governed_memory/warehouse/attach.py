@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from governed_memory.errors import InputError, did_you_mean
-from governed_memory.warehouse.connection import literal, open_built, open_memory
+from governed_memory.warehouse.connection import attach_built, literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.models import build, compiled
 from governed_memory.warehouse.readers import column_as_json, column_reader, json_objects, json_options, json_path, name_text, path_text, within_a_record_limit
@@ -63,13 +63,14 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
         raise explain_unreadable(store, kind, error) from error
 
 
-def open_store_file(store: StoreFile, targets: Collection[str], **options: Any) -> tuple[duckdb.DuckDBPyConnection, Attached]:
+def open_store_file(store: StoreFile, targets: Collection[str], *, empty: Collection[str] = (), **options: Any) -> tuple[duckdb.DuckDBPyConnection, Attached]:
     """A store file in a database of its own, with the models that will be queried. The file is read here, once.
 
     Args:
         store: the file and how it reads.
         targets: models that will be queried.
-        options: options of `build` other than constants, which are found out here.
+        empty: models to create without a row; record_ledger always is, since no build has seen a file.
+        options: further options of `build`; constants are found out here.
 
     Raises:
         InputError: the file cannot be read as records, or a mapped column is not in it.
@@ -77,7 +78,7 @@ def open_store_file(store: StoreFile, targets: Collection[str], **options: Any) 
     connection = open_memory()
     attached = attach(connection, store)
     try:
-        build(connection, targets, constants=attached.constants, **options)
+        build(connection, targets, empty={"record_ledger", *empty}, constants=attached.constants, **options)
     except duckdb.Error as error:
         raise explain_unreadable(store, store.format(), error) from error
     return connection, attached
@@ -111,13 +112,10 @@ def _markers(store: StoreFile) -> str:
 
 def _copy_registers(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> None:
     """The entry of an attached store and the project's registers, as the last build left them."""
-    assert store.built
-    with open_built(store.built) as built:
-        schema = built.execute("select current_schema()").fetchone()[0]  # type: ignore[index]
-    connection.execute(f"attach {literal(store.built)} as built (read_only)")
+    built = attach_built(connection, store.built)
     registers = [model["name"] for model in compiled()["models"] if model["name"].startswith("stg_")]
     for name in ("stg_stores", *registers):
-        connection.execute(f'create table "{name}" as select * from built.{name_text(schema)}."{name}"')
+        connection.execute(f'create table "{name}" as select * from {built}."{name}"')
     connection.execute("delete from stg_stores where store_id <> $store", {"store": store.store_id})
     connection.execute("detach built")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
 from governed_memory.errors import InputError
-from governed_memory.warehouse.connection import DEFAULT_DATABASE, open_built, rows
+from governed_memory.warehouse.connection import built_path, open_built, rows
 from governed_memory.warehouse.store_file import StoreFile
 
 
@@ -22,7 +21,7 @@ def attached_store(name: str, database: str | None = None) -> StoreFile:
     Raises:
         InputError: the database cannot be read, it knows no such store, or the rows are not in a file or table that can be named.
     """
-    path = database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE
+    path = str(built_path(database))
     with open_built(path, store_id=name) as connection:
         [entry] = rows(connection, "select * from stores where store_id = $store", {"store": name})
     return StoreFile(

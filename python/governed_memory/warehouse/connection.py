@@ -23,6 +23,11 @@ def open_memory() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def built_path(database: str | None = None) -> Path:
+    """Where the built database is: as given, else as GMEM_DATABASE says, else here."""
+    return Path(database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE)
+
+
 def open_built(database: str | None = None, *, store_id: str | None = None) -> duckdb.DuckDBPyConnection:
     """The database that `dbt build` wrote, read-only.
 
@@ -34,7 +39,7 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
         InputError: there is no such file, it is no DuckDB database, another process holds it, the project was not built in it, or it has
             no such store.
     """
-    path = Path(database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE)
+    path = built_path(database)
     if not path.is_file():
         raise InputError(f"{path}: no such database; run `dbt build` first, or name one with --database or GMEM_DATABASE")
     try:
@@ -54,6 +59,21 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
     if store_id is not None:
         expect_attached(connection, store_id)
     return connection
+
+
+def attach_built(connection: duckdb.DuckDBPyConnection, database: str | None = None, *, store_id: str | None = None) -> str:
+    """Attach the built database to a connection, as `built` and read-only.
+
+    Returns:
+        The schema that holds the models, as SQL writes it.
+
+    Raises:
+        InputError: as `open_built`.
+    """
+    with open_built(database, store_id=store_id) as built:
+        [(schema,)] = built.execute("select current_schema()").fetchall()
+    connection.execute(f"attach {literal(built_path(database))} as built (read_only)")
+    return f'built."{schema}"'
 
 
 def expect_attached(connection: duckdb.DuckDBPyConnection, store_id: str) -> None:

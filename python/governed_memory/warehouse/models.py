@@ -59,20 +59,19 @@ def build(
         given: {model: SQL} for models whose rows come from elsewhere; what they alone read is not built.
     """
     kinds = kinds or {}
-    given = given or {}
     by_name = {model["name"]: model for model in compiled()["models"]}
-    # What attach has supplied stays as it is.
+    for name, sql in (given or {}).items():
+        connection.execute(f'create table main."{name}" as {sql}')
+    # A table that is there already, from `attach`, a caller or just now, stands for the model of its name and for what that alone reads.
     supplied = {name for (name,) in connection.execute("select table_name from duckdb_tables() where database_name = current_database()").fetchall()}
-    wanted = _ancestors(by_name, targets, {*empty, *given}) - supplied
+    wanted = _ancestors(by_name, targets, {*empty, *supplied}) - supplied
     for name in sorted(wanted & compiled()["seeds"].keys()):
         _create_seed(connection, name)
     for model in compiled()["models"]:
         name = model["name"]
         if name not in wanted:
             continue
-        if name in given:
-            connection.execute(f'create table main."{name}" as {given[name]}')
-        elif name == NUMBERED:
+        if name == NUMBERED:
             nulls = {column: f"null::{columns(NUMBERED)[column]}" for column in sorted(unread)}
             _create_record_rows(connection, model["sql"], nulls | (constants or {}))
         elif name in empty:
