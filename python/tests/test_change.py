@@ -29,7 +29,7 @@ from governed_memory.errors import InputError
 from governed_memory.overlay.change import Change, change
 from governed_memory.reads.as_of import as_of_query, open_store
 from governed_memory.warehouse import StoreFile
-from governed_memory.warehouse.append import _append_bytes, journal_of, recover
+from governed_memory.warehouse.durable import append_bytes, journal_of, recover
 
 ROOT = Path(__file__).parents[2]
 RETENTION = {"concept": "data_retention", "source": "LEG-2", "concept_owner": "legal", "owner_role": "General Counsel", "valid_to": None}
@@ -316,7 +316,7 @@ def _appending(store: StoreFile) -> int:
     with warnings.catch_warnings(action="ignore"):  # the child only writes and exits
         child = os.fork()
     if child == 0:
-        _append_bytes(store.file, json.dumps({**RECORDS[1], "record_id": "D-900", "value": "x" * 2_000_000}).encode() + b"\n")
+        append_bytes(store.file, json.dumps({**RECORDS[1], "record_id": "D-900", "value": "x" * 2_000_000}).encode() + b"\n")
         os._exit(0)
     return child
 
@@ -352,7 +352,7 @@ def test_t7_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path, monkeypatch: 
         if len(synced) == 3:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("governed_memory.warehouse.append.os.fsync", full)
+    monkeypatch.setattr("governed_memory.warehouse.durable.os.fsync", full)
     assert run(store, REPLACED) == 2
     assert "No space left" in capsys.readouterr().err
     assert store.file.read_bytes() == before

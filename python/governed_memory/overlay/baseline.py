@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from governed_memory import warehouse
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse import StoreFile, literal
 from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.durable import write_whole
 from governed_memory.warehouse.readers import column_reader, csv_delimiter
 from governed_memory.warehouse.store_file import CSV
 
@@ -168,19 +168,13 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Put a file in place in one step: a reader sees the old one or the new one.
+def write(path: Path, text: str) -> None:
+    """Put a baseline in place in one step.
 
     Raises:
         InputError: it cannot be written there.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_whole(path, text.encode())
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from governed_memory import warehouse
+from governed_memory.dates import day
 from governed_memory.errors import InputError
 from governed_memory.warehouse import StoreFile, append
 
@@ -112,9 +113,8 @@ def _refuse_incomplete(item: Change) -> None:
     if not item.given.get("valid_from") and not item.from_first_day:
         raise InputError(f"record {item.record_id!r}: has no first day; give it with --from, or `valid_from` in a file. Old records end where new ones begin")
     for role in ("valid_from", "valid_to"):
-        text = item.given.get(role)
-        if text is not None and not _is_day(text):
-            raise InputError(f"record {item.record_id!r}: {role} is {text!r}; expected a calendar date as yyyy-mm-dd")
+        if item.given.get(role) is not None:
+            day(f"record {item.record_id!r}: {role}", str(item.given[role]))
 
 
 def _record(store: StoreFile, item: Change, replaced: list[dict[str, Any]], columns: list[str] | None) -> dict[str, Any]:
@@ -229,13 +229,6 @@ def _warnings(connection: duckdb.DuckDBPyConnection, intervals: list[dict[str, A
         {"names": [item.record_id for item in changes]},
     )
     return warnings + [f"{row['record_id']!r}: {row['rule_id']} ({row['summary']})" for row in should]
-
-
-def _is_day(text: object) -> bool:
-    try:
-        return datetime.date.fromisoformat(str(text)).isoformat() == text
-    except ValueError:
-        return False
 
 
 INEFFECTIVE = "select distinct successor_id, predecessor_id, ineffective_reason from record_supersessions where ineffective_reason is not null order by all"

@@ -121,7 +121,7 @@ def run_baseline(arguments: argparse.Namespace) -> int:
     if file is None:
         print(text, end="")
         return 0
-    baselines.write_whole(file, text)
+    baselines.write(file, text)
     [counts] = rows(connection, baselines.COUNTS)
     new = f"{counts['new']} new {'left out' if arguments.prune else 'accepted'}"
     print(f"{file}: {counts['kept'] + (0 if arguments.prune else counts['new'])} findings accepted; {new}, {counts['gone']} gone")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import duckdb
 
 from governed_memory import warehouse
-from governed_memory.errors import InputError, did_you_mean
+from governed_memory.dates import day, instant
+from governed_memory.errors import did_you_mean
 from governed_memory.warehouse import StoreFile
 
 # The fields of an answer, as the profile names them, and the columns of the read they come from.
@@ -120,25 +120,3 @@ def unknown_concept(connection: duckdb.DuckDBPyConnection, concept: str) -> str:
     """What to say where no record is about a concept."""
     concepts = [row["concept_id"] for row in warehouse.rows(connection, "select distinct concept_id from records where concept_id is not null")]
     return "; ".join(filter(None, [f"no record is about {concept!r}", did_you_mean(concept, concepts)]))
-
-
-def day(name: str, text: str) -> str:
-    """The text, if it is a date written yyyy-mm-dd; InputError naming the argument if not."""
-    try:
-        parsed = datetime.date.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(f"{name}: {text!r} is no date; write it as yyyy-mm-dd") from error
-    if parsed.isoformat() != text:
-        raise InputError(f"{name}: {text!r} is no date; write it as yyyy-mm-dd")
-    return text
-
-
-def instant(name: str, text: str) -> str:
-    """A date as it is, or a timestamp in UTC without its offset; InputError naming the argument if it is neither."""
-    if len(text) <= 10:
-        return day(name, text)
-    try:
-        parsed = datetime.datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(f"{name}: {text!r} is neither a date nor a timestamp; write it as yyyy-mm-dd or yyyy-mm-ddThh:mm:ss (UTC)") from error
-    return (parsed.astimezone(datetime.UTC).replace(tzinfo=None) if parsed.tzinfo else parsed).isoformat(sep=" ")

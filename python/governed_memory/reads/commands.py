@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from governed_memory import warehouse
+from governed_memory.dates import day
 from governed_memory.overlay.compact import compact
-from governed_memory.reads.as_of import COLUMNS, as_of_query, day, left_out, open_store
+from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
 from governed_memory.reads.diff import change_lines, diff_query
 from governed_memory.reads.history import history, timeline
 from governed_memory.reads.status import status_lines

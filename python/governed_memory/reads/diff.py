@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from governed_memory.dates import day, instant
 from governed_memory.errors import InputError
-from governed_memory.reads.as_of import day, instant
 from governed_memory.reads.history import NO_PERIOD, ending
 
 # The fields of a change, and the columns of changes_between they come from.

@@ -23,6 +23,7 @@ import duckdb
 from governed_memory.errors import InputError
 from governed_memory.warehouse.connection import literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.durable import append_bytes, recover, write_whole
 from governed_memory.warehouse.readers import column_reader, csv_delimiter, json_objects, json_path, name_text, table_of, within_a_record_limit
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, PARQUET, StoreFile
 
@@ -157,51 +158,9 @@ def append(store: StoreFile, staged: Path) -> None:
         else:
             data = staged.read_bytes()
             header = b"" if kind == JSON_LINES else data[: data.index(b"\n") + 1]
-            _append_bytes(store.file, data[len(header) :], b"\r\n" if header.endswith(b"\r\n") else b"\n")
+            append_bytes(store.file, data[len(header) :], b"\r\n" if header.endswith(b"\r\n") else b"\n")
     except OSError as error:
         raise InputError(f"{store.file}: not written: {error.strerror}; the store is as it was") from error
-
-
-def journal_of(path: Path) -> Path:
-    """Where an append to a file says what it is about to do, so that one cut off can be taken back."""
-    return path.with_name(f".{path.name}.appending")
-
-
-def recover(path: Path) -> None:
-    """Take back what an interrupted append left behind: the file ends again where it ended before, unless the append was complete."""
-    journal = journal_of(path)
-    try:
-        size, _, data = journal.read_bytes().partition(b"\n")
-    except FileNotFoundError:
-        return
-    with path.open("r+b") as file:
-        if size.isdigit():
-            file.seek(int(size))
-            tail = file.read()
-            if tail != data and data.startswith(tail):
-                file.truncate(int(size))
-                os.fsync(file.fileno())
-    journal.unlink()
-
-
-def _append_bytes(path: Path, data: bytes, line_end: bytes = b"\n") -> None:
-    # Unbuffered: nothing is left in a buffer that closing would write after all.
-    with path.open("r+b", buffering=0) as file:
-        size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(size - 1)
-            data = data if file.read(1) == b"\n" else line_end + data
-        _write_durably(journal_of(path), str(size).encode() + b"\n" + data)
-        try:
-            written = 0
-            while written < len(data):
-                written += os.pwrite(file.fileno(), data[written:], size + written)
-            os.fsync(file.fileno())
-        except OSError:
-            os.ftruncate(file.fileno(), size)
-            journal_of(path).unlink()
-            raise
-    journal_of(path).unlink()
 
 
 def _append_part(store: StoreFile, staged: Path) -> None:
@@ -209,10 +168,7 @@ def _append_part(store: StoreFile, staged: Path) -> None:
     # "_" sorts behind the dot of ".parquet": the new part is read after the last one.
     stem, number = re.fullmatch(r"(.*?)(?:_(\d{8}))?", last).groups()  # type: ignore[union-attr]
     part = store.file / f"{stem}_{int(number or 0) + 1:08}.parquet"
-    unseen = store.file / f".{part.name}.appending"
-    _write_durably(unseen, staged.read_bytes())
-    unseen.rename(part)
-    _sync_folder(store.file)
+    write_whole(part, staged.read_bytes())
 
 
 def _append_rows(store: StoreFile, staged: Path) -> None:
@@ -264,22 +220,6 @@ def _stage_columns(store: StoreFile, kind: str, records: Sequence[dict[str, Any]
         columns = ", ".join(map(name_text, given)) if kind == DUCKDB else "*"
         connection.execute(f"copy (select {columns} from records) to {literal(staged)} (format parquet)")
     return staged
-
-
-def _write_durably(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(path.parent)
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _wait(holder: str, attempt: Callable[[], object], refusal: type[Exception]) -> None:

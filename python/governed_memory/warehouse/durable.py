@@ -1,0 +1,77 @@
+"""Writing files so that a crash leaves all of a write or nothing of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a file in place in one step: a reader sees the old one, or none, or the new one. It is on disk when this returns."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        _write_durably(part, data)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def append_bytes(path: Path, data: bytes, line_end: bytes = b"\n") -> None:
+    """Append to a file, on a line of its own. It is on disk when this returns; one that is cut off is taken back by `recover`."""
+    # Unbuffered: nothing is left in a buffer that closing would write after all.
+    with path.open("r+b", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+            data = data if file.read(1) == b"\n" else line_end + data
+        _write_durably(journal_of(path), str(size).encode() + b"\n" + data)
+        try:
+            written = 0
+            while written < len(data):
+                written += os.pwrite(file.fileno(), data[written:], size + written)
+            os.fsync(file.fileno())
+        except OSError:
+            os.ftruncate(file.fileno(), size)
+            journal_of(path).unlink()
+            raise
+    journal_of(path).unlink()
+
+
+def journal_of(path: Path) -> Path:
+    """Where an append to a file says what it is about to do, so that one cut off can be taken back."""
+    return path.with_name(f".{path.name}.appending")
+
+
+def recover(path: Path) -> None:
+    """Take back what an interrupted append left behind: the file ends again where it ended before, unless the append was complete."""
+    journal = journal_of(path)
+    try:
+        size, _, data = journal.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        return
+    with path.open("r+b") as file:
+        if size.isdigit():
+            file.seek(int(size))
+            tail = file.read()
+            if tail != data and data.startswith(tail):
+                file.truncate(int(size))
+                os.fsync(file.fileno())
+    journal.unlink()
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
