@@ -51,3 +51,29 @@
             then timezone({{ zone }}, try_cast({{ text }} as timestamptz))
     end
 {%- endmacro %}
+
+{#- CTEs that read the first and last day out of the texts of rows (T1, T2): starts_on; ends_on, the last day that holds whatever the store's
+    ends mean; and whether an end is a far-future sentinel. -#}
+{% macro dated(texts) -%}
+dates as (
+    select
+        *,
+        {{ governed_memory.plain_date('valid_from') }} as valid_from_date,
+        {{ governed_memory.plain_date('valid_to') }} as valid_to_date,
+        case when length(valid_from) > 10 then {{ governed_memory.zoned_timestamp('valid_from', 'zone') }} end as valid_from_time,
+        case when length(valid_to) > 10 then {{ governed_memory.zoned_timestamp('valid_to', 'zone') }} end as valid_to_time
+    from {{ texts }}
+),
+
+dated as (
+    select
+        *,
+        coalesce(valid_from_date, cast(valid_from_time as date)) as starts_on,
+        coalesce(lower(valid_to) in ('infinity', '+infinity') or coalesce(valid_to_date, valid_to_time) >= date '9999-01-01', false) as is_end_sentinel,
+        coalesce(
+            valid_to_date - cast(is_valid_to_exclusive as integer),
+            cast(case when is_valid_to_exclusive then valid_to_time - interval 1 microsecond else valid_to_time end as date)
+        ) as ends_on
+    from dates
+)
+{%- endmacro %}

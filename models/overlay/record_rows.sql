@@ -27,27 +27,7 @@ texts as (
     from store_rows
 ),
 
-dates as (
-    select
-        *,
-        {{ governed_memory.plain_date('valid_from') }} as valid_from_date,
-        {{ governed_memory.plain_date('valid_to') }} as valid_to_date,
-        case when length(valid_from) > 10 then {{ governed_memory.zoned_timestamp('valid_from', 'zone') }} end as valid_from_time,
-        case when length(valid_to) > 10 then {{ governed_memory.zoned_timestamp('valid_to', 'zone') }} end as valid_to_time
-    from texts
-),
-
-ends as (
-    select
-        *,
-        coalesce(valid_from_date, cast(valid_from_time as date)) as starts_on,
-        coalesce(lower(valid_to) in ('infinity', '+infinity') or coalesce(valid_to_date, valid_to_time) >= date '9999-01-01', false) as is_end_sentinel,
-        coalesce(
-            valid_to_date - cast(is_valid_to_exclusive as integer),
-            cast(case when is_valid_to_exclusive then valid_to_time - interval 1 microsecond else valid_to_time end as date)
-        ) as ends_on
-    from dates
-),
+{{ governed_memory.dated('texts') }},
 
 record_rows as (
     select
@@ -94,7 +74,7 @@ record_rows as (
         open_markers,
         has_repeated_key,
         malformed_field
-    from ends
+    from dated
 )
 
 select * from record_rows

@@ -26,15 +26,20 @@ def dbt(folder: Path, *arguments: str, project: Path = ROOT) -> subprocess.Compl
     )  # fmt: skip
 
 
+def copy_project(folder: Path, *others: str) -> Path:
+    """The project, and other parts of it that are named, in a folder of its own."""
+    for part in ("macros", "models", "seeds", "tests", *others):
+        shutil.copytree(ROOT / part, folder / part)
+    for part in ("dbt_project.yml", "profiles.yml", "selectors.yml"):
+        shutil.copy(ROOT / part, folder / part)
+    return folder
+
+
 class Project:
     """A copy of the project in which other stores are attached."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder / "project"
-        for part in ("macros", "models", "seeds", "tests"):
-            shutil.copytree(ROOT / part, self.folder / part)
-        for part in ("dbt_project.yml", "profiles.yml"):
-            shutil.copy(ROOT / part, self.folder / part)
+        self.folder = copy_project(folder / "project")
         self.vars: dict[str, Any] = {"stores": {}, "registers": {}}
 
     def attach(self, store_id: str, location: Path | str, **entry: Any) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt_harness import copy_project
 
 from governed_memory.cli import main
 from governed_memory.overlay import baseline as baselines
 from governed_memory.overlay.check import check
 from governed_memory.warehouse import StoreFile
 
-ROOT = Path(__file__).parents[2]
 Record = dict[str, Any]
 SECRET = "what only the board may read"
 GOOD = {"record_id": "G", "concept": "arr", "valid_from": "2026-01-01", "valid_to": None, "source": "S", "concept_owner": "finance", "owner_role": "Head"}
@@ -288,11 +288,7 @@ def dbt_build(project: Path, registers: dict[str, str]) -> tuple[int, str]:
 
 def test_l3_dbt_build_fails_on_new_findings_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """L3, G7: the file that gmem writes is the register that dbt reads, and of the store as a file it says the same."""
-    project = tmp_path / "project"
-    for name in ("models", "macros", "seeds", "tests"):
-        shutil.copytree(ROOT / name, project / name)
-    for name in ("dbt_project.yml", "profiles.yml", "selectors.yml"):
-        shutil.copy(ROOT / name, project)
+    project = copy_project(tmp_path / "project")
     with (project / "models/staging/_staging__sources.yml").open("a") as file:
         file.write(SOURCE)
     monkeypatch.chdir(project)

@@ -7,7 +7,6 @@ import datetime
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 import duckdb
 import oracle
 import pytest
+from dbt_harness import DATABASE, copy_project, dbt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +31,6 @@ from governed_memory.reads.as_of import as_of_query, open_store
 from governed_memory.warehouse import StoreFile
 from governed_memory.warehouse.durable import append_bytes, journal_of, recover
 
-ROOT = Path(__file__).parents[2]
 RETENTION = {"concept": "data_retention", "source": "LEG-2", "concept_owner": "legal", "owner_role": "General Counsel", "valid_to": None}
 RECORDS: list[dict[str, Any]] = [
     {"record_id": "D-801", "value": "seven years", "valid_from": "2025-01-01", "supersedes": None, "conflict_policy": "the latest wins",
@@ -393,47 +392,36 @@ def test_t3_t4_t5_t7_any_sequence_of_changes_reads_as_the_rules_say(steps: list[
 # A store that a project has attached
 
 
-def project(folder: Path) -> Path:
-    """A copy of this project with its example stores, built in a database of its own; returns the database."""
-    for name in ("dbt_project.yml", "profiles.yml", "selectors.yml"):
-        shutil.copy(ROOT / name, folder)
-    for name in ("models", "macros", "seeds", "tests", "stores"):
-        shutil.copytree(ROOT / name, folder / name)
-    run_dbt(folder)
-    return folder / "memory.duckdb"
-
-
-def run_dbt(folder: Path) -> None:
-    environment = {**os.environ, "GMEM_DATABASE": str(folder / "memory.duckdb")}
-    command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "--quiet", "build", "--exclude-resource-type", "test", "unit_test"]
-    run = subprocess.run([*command, "--profiles-dir", str(folder)], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def built(project: Path) -> Path:
+    run = dbt(project, "build", "--exclude-resource-type", "test", "unit_test", project=project)
     assert run.returncode == 0, run.stdout + run.stderr
+    return project / DATABASE
 
 
 def test_t7_t10_an_attached_store_is_changed_by_name_and_held_against_the_registers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    database = project(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    before = (tmp_path / "stores/reference.jsonl").read_bytes()
+    database = built(copy_project(tmp_path / "project", "stores"))
+    monkeypatch.chdir(tmp_path / "project")
+    file = tmp_path / "project/stores/reference.jsonl"
+    before = file.read_bytes()
     command = ["supersede", "--store", "reference", "--database", str(database), "--of", "M-603", "--id", "M-699", "--value", "x", "--from", "2027-01-01"]
     assert main([*command, "--source", "NOT-IN-REGISTER"]) == 2
     assert "source_unknown" in capsys.readouterr().err
     assert main([*command[:2], "refrence", *command[3:]]) == 2
     assert "did you mean 'reference'" in capsys.readouterr().err
     assert main([*command, "--source", "LEG-P-04"]) == 0
-    after = (tmp_path / "stores/reference.jsonl").read_bytes()
+    after = file.read_bytes()
     assert after.startswith(before) and after.count(b"\n") == before.count(b"\n") + 1
-    run_dbt(tmp_path)
+    built(tmp_path / "project")
     capsys.readouterr()
     assert main(["as-of", "2027-01-01", "--store", "reference", "--concept", "data_retention", "--format", "json", "--database", str(database)]) == 0
     assert [record["record_id"] for record in json.loads(capsys.readouterr().out)] == ["M-699"]
     # T10: editing and deleting where a record stands is found by the next build, which names fields and no values.
-    file = tmp_path / "stores/reference.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines()
     edited = json.loads(lines[1]) | {"value": "quite another thing"}
     file.write_text("\n".join([lines[0], json.dumps(edited), *lines[3:]]) + "\n", encoding="utf-8")
-    run_dbt(tmp_path)
+    built(tmp_path / "project")
     with duckdb.connect(str(database), read_only=True) as connection:
         found = connection.execute("select record_id, detail from findings where rule_id = 'history_rewritten' order by record_id").fetchall()
     assert found == [(edited["record_id"], "changed: value"), (json.loads(lines[2])["record_id"], "removed")]

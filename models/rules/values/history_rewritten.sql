@@ -63,11 +63,13 @@ rewritten as (
 
 places as (
     select
-        store_id,
-        record_id,
-        min(record_index) as first_index,
-        arg_min(concept_id, record_index) as concept_id
-    from {{ governed_memory.relation('record_rows') }}
+        record_rows.store_id,
+        record_rows.record_id,
+        min(record_rows.record_index) as first_index,
+        arg_min(record_rows.concept_id, record_rows.record_index) as concept_id
+    from {{ governed_memory.relation('record_rows') }} as record_rows
+    semi join rewritten
+        on record_rows.store_id = rewritten.store_id and record_rows.record_id = rewritten.record_id
     group by all
 ),
 
