@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from harness import OWNERSHIP_COLUMNS, supplied, table
+from harness import OWNERSHIP_COLUMNS, table
 
 from governed_memory import warehouse
 from governed_memory.warehouse import StoreFile
@@ -85,8 +85,7 @@ def messy(folder: Path, tmp_path: Path) -> Iterator[Ask]:
         attached = warehouse.attach(connection, StoreFile(str(file)), on_date=ON_DATE)
         table(connection, "stg_concept_ownerships", OWNERSHIP_COLUMNS, OWNERSHIPS)
         table(connection, "stg_sources", SOURCE_COLUMNS, SOURCES)
-        with supplied({"stg_concept_ownerships", "stg_sources"}):
-            warehouse.build(connection, {"findings", "records_as_of"}, empty={"record_ledger"}, constants=attached.constants)
+        warehouse.build(connection, {"findings", "records_as_of"}, empty={"record_ledger"}, constants=attached.constants)
         yield asking(connection, folder)
 
 
