@@ -1,8 +1,9 @@
-{#- The supersessions without effect, each with the first reason why (T5). With known_on: as the rows known by then say (T6). -#}
-{% macro ineffective_supersessions(known_on=none) -%}
+{#- The supersessions without effect, each with the first reason why (T5). With known_on: as the rows known by then say (T6). `edges` names
+    a clause of some of the edges, which must hold every other edge onto what theirs join. -#}
+{% macro ineffective_supersessions(known_on=none, edges=none) -%}
 with recursive
 
-all_edges as (select * from {{ governed_memory.relation('int_supersession_edges') }}),
+all_edges as (select * from {{ edges or governed_memory.relation('int_supersession_edges') }}),
 
 loops as (select * from {{ governed_memory.relation('int_looping_edges') }}),
 
@@ -154,41 +155,34 @@ from ineffective
     qualify count(*) over (partition by shared.store_id, shared.normal_id) > 1
 {%- endmacro %}
 
-{#- The edges of attesting stores whose successor was not written by whoever owned the predecessor's concept at the time (T8): the register's
-    latest entry by then; with no date of writing, a sole entry that has no start. -#}
+{#- The edges of attesting stores whose successor was not written by whoever owned the predecessor's concept at the time (T8). -#}
 {% macro unauthorized_edges(edges, known_on=none) -%}
-    select
-        edges.store_id,
-        edges.successor_index,
-        edges.predecessor_id,
-        edges.predecessor_index
-    from {{ edges }} as edges
-    inner join {{ governed_memory.relation('stores') }} as stores
-        on edges.store_id = stores.store_id and stores.attests_writers
-    inner join {{ governed_memory.relation('records') }} as successors
-        on edges.store_id = successors.store_id and edges.successor_index = successors.record_index
-    inner join {{ governed_memory.relation('records') }} as predecessors
-        on edges.store_id = predecessors.store_id and edges.predecessor_index = predecessors.record_index
-    left join {{ governed_memory.relation('concept_ownerships') }} as register
-        on predecessors.concept_id = register.concept_id and edges.store_id = coalesce(register.store_id, edges.store_id)
-        {% if known_on %} and (register.recorded_at is null or {{ governed_memory.is_known('register.recorded_at', known_on) }}) {% endif %}
-    group by edges.store_id, edges.successor_index, edges.predecessor_id, edges.predecessor_index, successors.written_by
-    having
-        not coalesce(
-            successors.written_by = {{ governed_memory.latest_owner('register', 'coalesce(register.valid_from <= coalesce(successors.recorded_at, successors.valid_from), register.valid_from is null)') }},
-            false
-        )
-        or max(coalesce(successors.recorded_at, successors.valid_from)) is null and count(*) > 1
-{%- endmacro %}
+    with
 
-{#- The owner that the register's last entry names, of those that meet a condition: the latest to begin, then the latest recorded. An entry
-    without a party says that nobody owns the concept from then on. -#}
-{% macro latest_owner(register, condition='true') -%}
-    nullif(
-        arg_max(
-            coalesce({{ register }}.party_id, ''),
-            (coalesce({{ register }}.valid_from, date '0001-01-01'), coalesce({{ register }}.recorded_at, timestamp '0001-01-01'))
-        ) filter (where {{ condition }}),
-        ''
-    )
+    attested_edges as (
+        select
+            edges.store_id,
+            edges.successor_index,
+            edges.predecessor_id,
+            edges.predecessor_index,
+            predecessors.concept_id,
+            successors.written_by,
+            successors.recorded_at,
+            successors.valid_from
+        from {{ edges }} as edges
+        inner join {{ governed_memory.relation('stores') }} as stores
+            on edges.store_id = stores.store_id and stores.attests_writers
+        inner join {{ governed_memory.relation('records') }} as successors
+            on edges.store_id = successors.store_id and edges.successor_index = successors.record_index
+        inner join {{ governed_memory.relation('records') }} as predecessors
+            on edges.store_id = predecessors.store_id and edges.predecessor_index = predecessors.record_index
+    ),
+
+    by_owners as ({{ governed_memory.written_by_owner('attested_edges', ['store_id', 'successor_index', 'predecessor_index'], known_on) }})
+
+    select attested_edges.store_id, attested_edges.successor_index, attested_edges.predecessor_id, attested_edges.predecessor_index
+    from attested_edges
+    anti join by_owners
+        on attested_edges.store_id = by_owners.store_id and attested_edges.successor_index = by_owners.successor_index
+        and attested_edges.predecessor_index = by_owners.predecessor_index
 {%- endmacro %}

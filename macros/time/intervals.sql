@@ -161,6 +161,11 @@ select * from record_intervals
     least({{ first }}, {{ second }})
 {%- endmacro %}
 
+{#- The later of two dates, null meaning since ever. -#}
+{% macro later_date(first, second) -%}
+    greatest({{ first }}, {{ second }})
+{%- endmacro %}
+
 {#- The same for a question of at most one class: without one, only what applies everywhere (T11). -#}
 {% macro is_in_one_scope(applies_to, does_not_apply_to, question_class_id) -%}
     (

@@ -1,3 +1,4 @@
+{{ config(materialized='table') }}
 {#- The questions that can be asked of a concept: without a scope (null), and with each class that its records or their successors name. -#}
 with
 
@@ -7,7 +8,7 @@ supersessions as (
     select *
     from {{ governed_memory.relation('record_supersessions') }}
     where
-        ineffective_reason is null
+        (ineffective_reason is null or ineffective_reason in ('unauthorized_supersession', 'supersession_cycle', 'cycle_undecided'))
         and (successor_applies_to is not null or successor_does_not_apply_to is not null)
 ),
 
@@ -40,4 +41,5 @@ concept_scopes as (
     where concept_id is not null
 )
 
-select * from concept_scopes
+select *, row_number() over () as question_number
+from concept_scopes

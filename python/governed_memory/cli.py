@@ -22,6 +22,7 @@ ROOMS = {
     "as-of": "reads",
     "history": "reads",
     "diff": "reads",
+    "ask": "reads",
     "status": "reads",
 }
 

@@ -93,6 +93,7 @@ def attach_lines(
     lines: Sequence[tuple[str, str]],
     stores: Sequence[dict[str, Any]],
     mapping: dict[str, str] | None = None,
+    open_markers: Sequence[str] = (),
     **options: Any,
 ) -> None:
     """Stage (store id, JSON object) lines as stores of their own: one file is attached, and then told apart by the key OWNER.
@@ -104,7 +105,7 @@ def attach_lines(
         for store_id, line in lines:
             inner = line.strip()[1:]
             out.write(f"{{{owner}:{json.dumps(store_id)}{'' if inner.strip() == '}' else ','}{inner}\n")
-    warehouse.attach(connection, StoreFile(str(file), {**(mapping or {}), "priority": OWNER}), **options)
+    warehouse.attach(connection, StoreFile(str(file), {**(mapping or {}), "priority": OWNER}, open_markers=tuple(open_markers)), **options)
     connection.execute("alter view stg_store_rows rename to joint_rows")
     connection.execute("create view stg_store_rows as select * replace (priority ->> '$' as store_id, null::json as priority) from joint_rows")
     table(connection, "stg_stores", STORE_COLUMNS, [{**STORE_DEFAULTS, **store} for store in stores])
@@ -117,10 +118,31 @@ def build_time(
     connection = connection or warehouse.open_memory()
     connection.execute("set threads = 1")
     lines = [(store["store_id"], json.dumps(record)) for store in stores for record in store["records"]]
-    described = [{"store_id": store["store_id"], "attests_writers": store.get("attests_writers", False)} for store in stores]
-    attach_lines(connection, file, lines, described, {"written_by": "written_by"})
+    described = [
+        {
+            "store_id": store["store_id"],
+            "attests_writers": store.get("attests_writers", False),
+            "open_markers": store.get("open_markers", []),
+            "policy_id": store["store_id"] if "criteria" in store else None,
+        }
+        for store in stores
+    ]
+    attach_lines(connection, file, lines, described, {"written_by": "written_by"}, stores[0].get("open_markers", ()))
     ownerships = [{"store_id": entry.get("store_id", store["store_id"]), **entry} for store in stores for entry in store.get("ownerships", [])]
     table(connection, "stg_concept_ownerships", OWNERSHIP_COLUMNS, ownerships)
+    criteria = [
+        {"policy_id": store["store_id"], "position": place, "criterion": criterion}
+        for store in stores
+        for place, criterion in enumerate(store.get("criteria", []), start=1)
+    ]
+    table(connection, "stg_policy_criteria", warehouse.columns("stg_policy_criteria"), criteria)
+    cardinalities = {concept: cardinality for store in stores for concept, cardinality in store.get("cardinalities", {}).items()}
+    concepts = [{"concept_id": concept, "cardinality": cardinality} for concept, cardinality in cardinalities.items()]
+    table(connection, "stg_concepts", warehouse.columns("stg_concepts"), concepts)
+    ranks = [
+        {"store_id": store["store_id"], "source_id": source, "source_rank": rank} for store in stores for source, rank in store.get("source_ranks", {}).items()
+    ]
+    table(connection, "stg_sources", warehouse.columns("stg_sources"), ranks)
     ledger = [
         {"store_id": store["store_id"], "record_id": record_id, "fingerprint": "f", "first_built_at": at, "last_built_at": at}
         for store in stores

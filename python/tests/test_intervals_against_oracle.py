@@ -1,4 +1,4 @@
-"""Every interval, edge, as-of read and segment of thousands of small stores, as the plain reading in oracle.py has it.
+"""Every interval, edge and as-of read of thousands of small stores, as the plain reading in oracle.py has it.
 
 One example is a batch of stores that are built together. A record is a string of bytes, one a field, which keeps examples small and lets
 a failing one shrink to few records with few fields set.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -270,45 +269,3 @@ def test_records_as_of_every_date_T3_T6_T11_G2(batch_file: Path) -> None:
 
     for_batches(8, compare)
     assert seen["in force"] > 1000
-
-
-def test_concept_segments_hold_what_is_in_force_G2_T3_T11(batch_file: Path) -> None:
-    """G2, T3, T11: the segment that covers a date holds the records in force for the question; without a scope, those that apply everywhere."""
-    seen: Counter[str] = Counter()
-
-    def compare(stores: list[dict[str, Any]]) -> None:
-        connection = build_time(stores, batch_file, {"concept_segments", "int_concept_scopes"})
-        named = set(connection.execute("select store_id, concept_id, question_class_id from int_concept_scopes").fetchall())
-        segments = segments_of(connection)
-        for store in stores:
-            store_id = store["store_id"]
-            # What a segment shows of a record; every record that is no copy has a value of its own.
-            shown = {row.index: (row.record_id, store["records"][row.index - 1].get("value")) for row in oracle.rows_of(store)}
-            concepts = {row.index: row.concept for row in oracle.rows_of(store)}
-            # A class that the concept does not name is answered as no class.
-            for concept, class_ in product(CONCEPTS, (None, *CLASSES)):
-                rows = segments.get((store_id, concept, class_ if (store_id, concept, class_) in named else None), [])
-                answers = {index: interval for index, interval in oracle.answers(store, None, [class_] if class_ else []).items() if concepts[index] == concept}
-                for on_date in READ_ON:
-                    wanted = Counter(shown[index] for index, interval in answers.items() if oracle.holds(interval, on_date))
-                    covering = [row for row in rows if row[0] <= on_date and (row[1] is None or on_date <= row[1])]
-                    got = Counter((record_id, value) for _, _, record_id, value in covering)
-                    empty = Counter([(None, None)]) if covering and not wanted else Counter()
-                    if got != (wanted or empty) or len({(starts_on, ends_on) for starts_on, ends_on, *_ in covering}) > 1:
-                        raise Difference(store, f"{concept} for {class_} on {on_date}: segments {covering}, expected records {sorted(wanted, key=str)}")
-                    seen["in force"] += len(wanted)
-                    seen["several"] += len(wanted) > 1
-        connection.close()
-
-    for_batches(15, compare)
-    assert seen["in force"] > 1000
-    assert seen["several"] > 100
-
-
-def segments_of(connection: Any) -> dict[tuple[str, str, str | None], list[tuple[Any, ...]]]:
-    """{(store, concept, class): [(starts_on, ends_on, id, value), a record in force, or None for both]}."""
-    rows = connection.execute("select store_id, concept_id, question_class_id, starts_on, ends_on, record_id, value from concept_segments").fetchall()
-    found: dict[tuple[str, str, str | None], list[tuple[Any, ...]]] = {}
-    for store_id, concept, class_, *rest in rows:
-        found.setdefault((store_id, concept, class_), []).append(tuple(rest))
-    return found

@@ -32,8 +32,17 @@ def compile_project() -> tuple[dict, dict[str, str]]:
         os.environ.pop("GMEM_LEDGER", None)
         dbt(folder, "--no-partial-parse", "--exclude", *sorted(SUPPLIED))
         manifest = json.loads((Path(folder) / "manifest.json").read_text())
-        [fragments] = dbt(folder, "--log-level", "none", "--inline", "{{ governed_memory.reader_fragments() | tojson }}").results
-        return manifest, json.loads(fragments.node.compiled_code)
+        readers = inline(folder, "reader_fragments")
+        # Run in the schema that the connection uses, whatever a project calls it.
+        answers = {name: sql.replace('"main".', "") for name, sql in inline(folder, "answer_fragments").items()}
+        return manifest, readers | answers
+
+
+def inline(folder: str, macro: str) -> dict[str, str]:
+    """What a macro that returns fragments gives, {name: SQL}."""
+    [fragments] = dbt(folder, "--log-level", "none", "--inline", f"{{{{ governed_memory.{macro}() | tojson }}}}").results
+    found: dict[str, str] = json.loads(fragments.node.compiled_code)
+    return found
 
 
 def dbt(folder: str, *arguments: str) -> Any:

@@ -1,4 +1,4 @@
-"""The commands of this room: as-of, history, diff and status."""
+"""The commands of this room: as-of, history, diff, status and ask."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 from governed_memory import warehouse
 from governed_memory.dates import day
 from governed_memory.overlay.compact import compact
+from governed_memory.reads import ask_commands
 from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
 from governed_memory.reads.diff import change_lines, diff_query
 from governed_memory.reads.history import history, timeline
@@ -55,6 +56,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         read.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     for command in (as_of, history_, diff, status):
         command.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    ask_commands.register(commands)
 
 
 def run_as_of(arguments: argparse.Namespace) -> int:

@@ -20,6 +20,9 @@ from governed_memory.warehouse.models import build, compiled
 from governed_memory.warehouse.readers import column_as_json, column_reader, json_objects, json_options, json_path, name_text, path_text, within_a_record_limit
 from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, ROLES, StoreFile
 
+# The keys of a line in which the host says who wrote the record that it holds (T8).
+ENVELOPES = ({"record"}, {"record", "written_by"})
+
 
 @dataclass(frozen=True, slots=True)
 class Attached:
@@ -90,7 +93,7 @@ def _store_entry(store: StoreFile) -> str:
         "form": "'relational'",
         "target_level": str(store.target_level),
         "policy_id": literal(store.policy_id) if store.policy_id else "null::varchar",
-        "attests_writers": "false",
+        "attests_writers": str(store.attests_writers).lower(),
         "steward_party": "null::varchar",
         "steward_role": "null::varchar",
         "location": literal(store.path),
@@ -123,26 +126,32 @@ def _copy_registers(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> 
 def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
     limit, shapes = within_a_record_limit(lambda limit: (limit, _key_shapes(connection, json_objects(store, kind, limit))))
     objects = json_objects(store, kind, limit)
+    is_enveloped = bool(shapes) and all(set(shape) in ENVELOPES for shape in shapes)
+    if is_enveloped:
+        objects = f"(select json -> 'record' as json, json -> 'written_by' as writer from {objects})"
+        shapes = _key_shapes(connection, objects)
+        connection.execute("update stg_stores set attests_writers = true")
     seen = {key for shape in shapes for key in shape}
     keys = sorted(seen.intersection(store.columns.values()))
     valid_to = store.columns["valid_to"]
     uniform = all(valid_to in shape and len(shape) == len(set(shape)) for shape in shapes)
     folded = [key.casefold() for key in keys]
-    if keys and all(keys) and uniform and len(set(folded)) == len(folded):
+    if keys and all(keys) and uniform and len(set(folded)) == len(folded) and not is_enveloped:
         types = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
         reader = f"read_json({path_text(store)}, {json_options(kind, limit)}, columns = {{{types}}})"
         picked = {key: name_text(key) for key in keys}
         flags = "true as is_valid_to_stated, false as has_repeated_key"
     else:
         paths = ", ".join(literal(json_path(key)) for key in keys)
-        reader = f"(select json, json_extract(json, [{paths}]) as fields from {objects})"
+        reader = f"(select *, json_extract(json, [{paths}]) as fields from {objects})"
         picked = {key: f"fields[{place}]" for place, key in enumerate(keys, start=1)}
         repeats = "len(json_keys(json)) <> len(list_distinct(json_keys(json)))"
         flags = f"json_exists(json, {literal(json_path(valid_to))}) as is_valid_to_stated, {repeats} as has_repeated_key"
-    roles = ", ".join(f"{picked.get(store.columns.get(role, ''), 'null::json')} as {role}" for role in ROLES)
+    held = {role: picked[key] for role, key in store.columns.items() if key in picked} | ({"written_by": "writer"} if is_enveloped else {})
+    roles = ", ".join(f"{held.get(role, 'null::json')} as {role}" for role in ROLES)
     _stage(connection, store, f"{flags}, false as is_from_columns", roles, reader)
     notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
-    absent = [role for role, key in store.columns.items() if key not in seen]
+    absent = [role for role, key in store.columns.items() if key not in seen and role not in held]
     return Attached(notices, _constants(store, absent) | ({"has_repeated_key": "false"} if uniform else {}))
 
 

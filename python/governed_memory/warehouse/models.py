@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -29,6 +29,15 @@ def columns(model: str) -> dict[str, str]:
 def fragment(name: str, **values: str) -> str:
     """A piece of SQL that staging reads a file by, with SQL in place of each __name__ in it."""
     return re.sub("__([a-z]+)__", lambda match: values[match[1]], compiled()["fragments"][name])
+
+
+def rows_as_sql(model: str, rows: Sequence[Mapping[str, object]]) -> str:
+    """A select of these rows in the columns of a model; what a row does not hold is null."""
+    types = columns(model)
+    held = [", ".join("null" if row.get(name) is None else literal(row[name]) for name in types) for row in rows]
+    values = ", ".join(f"({row})" for row in held) or "(" + ", ".join("null" for _ in types) + ")"
+    cast = ", ".join(f"{name}::{type_} as {name}" for name, type_ in types.items())
+    return f"select {cast} from (values {values}) as given({', '.join(types)}){'' if rows else ' where false'}"
 
 
 def seed(name: str) -> list[dict[str, str]]:

@@ -38,6 +38,7 @@ class StoreFile:
         open_markers: classifications that restrict nothing.
         built: the database `dbt build` wrote, where the store is attached: its registers and the store's entry apply.
         more: a file of the same format whose records follow.
+        attests_writers: the host vouches for who wrote each record (T8).
     """
 
     path: str
@@ -51,6 +52,7 @@ class StoreFile:
     open_markers: tuple[str, ...] = ()
     built: str | None = None
     more: Path | None = None
+    attests_writers: bool = False
 
     @property
     def store_id(self) -> str:

@@ -1,0 +1,26 @@
+{#- The keys of those rows whose writer owned their concept when they were written (T8): the register's latest entry by then, whether the
+    day of writing is recorded or only since when the row holds; with neither, a sole entry that has no start. `rows` names a clause with
+    the keys, store_id, concept_id, written_by, recorded_at and valid_from. -#}
+{% macro written_by_owner(rows, keys, known_on=none) -%}
+    select {% for key in keys %}written.{{ key }}{{ ', ' if not loop.last }}{% endfor %}
+    from {{ rows }} as written
+    inner join {{ governed_memory.relation('concept_ownerships') }} as register
+        on written.concept_id = register.concept_id and written.store_id = coalesce(register.store_id, written.store_id)
+        {% if known_on %} and (register.recorded_at is null or {{ governed_memory.is_known('register.recorded_at', known_on) }}) {% endif %}
+    group by {% for key in keys %}written.{{ key }}, {% endfor %} written.written_by
+    having
+        written.written_by = {{ governed_memory.latest_owner('register', 'coalesce(register.valid_from <= coalesce(written.recorded_at, written.valid_from), register.valid_from is null)') }}
+        and (max(coalesce(written.recorded_at, written.valid_from)) is not null or count(*) = 1)
+{%- endmacro %}
+
+{#- The owner that the register's last entry names, of those that meet a condition: the latest to begin, then the latest recorded. An entry
+    without a party says that nobody owns the concept from then on. -#}
+{% macro latest_owner(register, condition='true') -%}
+    nullif(
+        arg_max(
+            coalesce({{ register }}.party_id, ''),
+            (coalesce({{ register }}.valid_from, date '0001-01-01'), coalesce({{ register }}.recorded_at, timestamp '0001-01-01'))
+        ) filter (where {{ condition }}),
+        ''
+    )
+{%- endmacro %}

@@ -1,0 +1,230 @@
+"""The governed read: one question or many, each answered for a caller (rules G1 to G8, G10). What decides is SQL; this asks it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import duckdb
+
+from governed_memory import warehouse
+from governed_memory.dates import day, instant
+from governed_memory.errors import InputError
+from governed_memory.reads.host import OUTSIDE, Caller, Host
+from governed_memory.warehouse import StoreFile, literal
+
+# What the statement reads that works answers out, for a store file.
+READS = (
+    "stores", "records", "record_supersessions", "int_supersession_edges", "int_looping_edges", "int_rows_sharing_id", "concepts",
+    "concept_ownerships", "int_store_criteria", "int_source_ranks",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and by whom.
+
+    Attributes:
+        concept: asked about.
+        as_of: yyyy-mm-dd.
+        caller: who asks.
+        scope: classes of question; none asks for what applies everywhere (G2).
+        known_on: a date (its end) or UTC timestamp: as known then (T6).
+        store: one attached store; every one if None.
+    """
+
+    concept: str
+    as_of: str
+    caller: Caller
+    scope: tuple[str, ...] = ()
+    known_on: str | None = None
+    store: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no date (InputError)."""
+        day("--as-of", self.as_of)
+        if self.known_on is not None:
+            instant("--known-on", self.known_on)
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether the build has worked the answer out already."""
+        return self.known_on is None and len(self.scope) <= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Stores that can be asked.
+
+    Attributes:
+        connection: in which the statements run.
+        stores: the names of all that are attached.
+        is_built: by `dbt build`, rather than from a file.
+        notices: what opening found out.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    stores: tuple[str, ...]
+    is_built: bool
+    notices: list[str] = field(default_factory=list)
+
+
+def open_to_ask(store: StoreFile | str | None, database: str | None = None, host: Host | None = None) -> Opened:
+    """Open a store file, with the registers of the host, or the built database, with those it was built with.
+
+    Raises:
+        InputError: it cannot be read, or no attached store has that name.
+    """
+    if isinstance(store, StoreFile):
+        given = host.given() if host else {}
+        try:
+            connection, attached = warehouse.open_store_file(store, READS, given=given)
+        except duckdb.ConversionException as error:
+            raise InputError(f"{host.place if host else store.path}: {str(error).partition(chr(10))[0]}") from error
+        return Opened(connection, (store.store_id,), False, attached.notices)
+    connection = warehouse.open_built(database, store_id=store)
+    names = tuple(row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by store_id"))
+    notices = [f"{host.place}: owners, sources, concepts and policies are those of the build, not this file's"] if host and host.registers else []
+    return Opened(connection, names, True, notices)
+
+
+def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:
+    """The answers, one for each question in their order.
+
+    Returns:
+        {concept, as_of, caller, scope, known_on, coverage, and for one store: store, outcome, answer, sides, reasons, withheld_records,
+        stable_until; for several: stores_disagree and answers, the same for each store}. Dates are texts.
+    """
+    found: dict[int, list[dict[str, Any]]] = {number: [] for number in range(len(questions))}
+    for way, numbers in groupby(sorted(found, key=lambda number: _way(opened, questions[number])), key=lambda number: _way(opened, questions[number])):
+        how, known = way
+        asked = [(number, questions[number]) for number in numbers]
+        for start in range(0, len(asked), BATCH):
+            sql = warehouse.fragment(how, asked=_asked(asked[start : start + BATCH]), **({"known": literal(known)} if known else {}))
+            for row in warehouse.rows(opened.connection, f"select * from ({sql}) order by question_number, store_id"):
+                found[row["question_number"]].append(row)
+    return [_told(opened, question, found[number]) for number, question in enumerate(questions)]
+
+
+BATCH = 5000
+
+
+def _way(opened: Opened, question: Question) -> tuple[str, str]:
+    """Which statement answers a question, and as known when."""
+    if question.known_on is not None:
+        return "worked_out_as_known", question.known_on
+    return ("looked_up" if opened.is_built and question.is_lookup else "worked_out"), ""
+
+
+def _asked(questions: Iterable[tuple[int, Question]]) -> str:
+    lines = ", ".join(
+        f"({number}, {_text(question.store)}, {literal(question.concept)}, date {literal(question.as_of)}, {_names(question.scope)}, "
+        f"{_names(question.caller.parties)}, {literal(question.caller.boundary)})"
+        for number, question in questions
+    )
+    return f"from (values {lines}) as asked(question_number, store_id, concept_id, asked_on, asked_scope, caller_parties, caller_boundary)"
+
+
+def _text(value: str | None) -> str:
+    return "null::varchar" if value is None else literal(value)
+
+
+def _names(names: Iterable[str]) -> str:
+    return "[" + ", ".join(map(literal, names)) + "]::varchar[]"
+
+
+def _told(opened: Opened, question: Question, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    searched = [row["store_id"] for row in rows]
+    asked = {
+        "concept": question.concept,
+        "as_of": question.as_of,
+        "caller": question.caller.name,
+        "scope": list(question.scope),
+        "known_on": question.known_on,
+        "coverage": {"searched": searched, "not_searched": [name for name in opened.stores if name not in searched]},
+    }
+    answers = [_answer(row) for row in rows]
+    if question.store is not None or not opened.is_built:
+        return asked | answers[0]
+    return asked | {"stores_disagree": any(row["stores_disagree"] for row in rows), "answers": answers}
+
+
+def _answer(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "store": row["store_id"],
+        "outcome": row["outcome"],
+        "answer": _side(row) if row["outcome"] == "answered" and row["sides"] is None else None,
+        "sides": None if row["sides"] is None else [_side(side) for side in row["sides"]],
+        "reasons": row["reasons"],
+        "withheld_records": row["withheld_count"],
+        "stable_until": _day(row["stable_until"]),
+    }
+
+
+def _side(side: dict[str, Any]) -> dict[str, Any]:
+    return {"record_id": side["record_id"], "value": side["value"], "source": side["source_id"], "valid_from": _day(side["valid_from"])}
+
+
+def _day(value: datetime.date | None) -> str | None:
+    return None if value is None else value.isoformat()
+
+
+def caller_without_host(opened: Opened, name: str) -> Caller:
+    """Who a name is where no host file says so: a party of the register of parties, with its boundary; else outside of everything (G5)."""
+    if opened.is_built:
+        found = warehouse.rows(opened.connection, "select boundary from parties where party_id = $name", {"name": name})
+        if found:
+            return Caller(name, (name,), found[0]["boundary"] or OUTSIDE)
+    return Caller(name, (name,), OUTSIDE)
+
+
+def read_questions(path: str, host: Host | None, opened: Opened, default: Caller | None, as_of: str | None) -> list[Question]:
+    """Questions from JSON Lines: {concept, as_of, caller, scope, known_on, store}; what a line leaves out is as the command says.
+
+    Raises:
+        InputError: a line is no question; it names the file and the line.
+    """
+    questions = []
+    for number, line in _lines(path):
+        where = f"{path} line {number}"
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where}: is not JSON: {error.msg}") from error
+        if not isinstance(entry, dict) or not isinstance(entry.get("concept"), str):
+            raise InputError(f"{where}: expected an object with a concept, got {line.strip()[:80]!r}")
+        caller = entry.get("caller")
+        who = default if caller is None else host.caller(str(caller)) if host else caller_without_host(opened, str(caller))
+        on_date = entry.get("as_of", as_of)
+        if who is None or on_date is None:
+            raise InputError(
+                f"{where}: says no {'caller' if who is None else 'as_of'}, and the command gives none with --{'caller' if who is None else 'as-of'}"
+            )
+        scope = entry.get("scope") or []
+        scope = [scope] if isinstance(scope, str) else scope
+        if not isinstance(scope, list) or not all(isinstance(name, str) for name in scope):
+            raise InputError(f"{where}: scope is a list of classes, got {scope!r}")
+        store = entry.get("store")
+        if store is not None and store not in opened.stores:
+            raise InputError(f"{where}: no attached store is called {store!r}; attached are {', '.join(opened.stores)}")
+        try:
+            questions.append(Question(entry["concept"], str(on_date), who, tuple(scope), entry.get("known_on"), store))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+    return questions
+
+
+def _lines(path: str) -> list[tuple[int, str]]:
+    from pathlib import Path
+
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 at byte {error.start}") from error
+    return [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]

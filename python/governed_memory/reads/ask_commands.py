@@ -1,0 +1,92 @@
+"""`gmem ask`: a governed question on the command line. An operator's tool and no boundary: whoever can run it can name any caller (G8)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from governed_memory.errors import InputError
+from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, open_to_ask, read_questions
+from governed_memory.reads.host import Caller, Host, read_host
+from governed_memory.warehouse import StoreFile, named_store
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `ask` to the root parser."""
+    parser = commands.add_parser("ask", help="the answer to a question on a date, for a caller: decided by the rules, disclosed last")
+    parser.add_argument("concept", nargs="?", metavar="CONCEPT")
+    parser.add_argument("--as-of", metavar="D", help="yyyy-mm-dd")
+    parser.add_argument("--caller", metavar="NAME", help="who asks, as the host file or the register of parties names them")
+    parser.add_argument("--host", metavar="FILE", help="the host file: callers, owners, policies (default: GMEM_HOST)")
+    parser.add_argument("--scope", action="append", default=[], metavar="X", help="a class of question; may be repeated")
+    parser.add_argument("--known-on", metavar="D", help="as known at the end of that day, or at that UTC timestamp")
+    parser.add_argument("--questions", metavar="FILE", help="JSON Lines of questions {concept, as_of, caller, scope, known_on, store}; answers as JSON Lines")
+    parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
+    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
+    parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
+    parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
+    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    parser.set_defaults(run=run_ask)
+
+
+def run_ask(arguments: argparse.Namespace) -> int:
+    """Print the answer; exit 0 whatever it is."""
+    if (arguments.concept is None) == (arguments.questions is None):
+        raise InputError("give a CONCEPT to ask about, or --questions FILE")
+    host = read_host(arguments.host)
+    store = None if arguments.store is None else named_store(arguments.store, arguments.map)
+    if isinstance(store, StoreFile):
+        store = with_policy(store, arguments.policy, host)
+    elif arguments.policy:
+        raise InputError("--policy is for a store file; an attached store has the policy that its project states")
+    opened = open_to_ask(store, arguments.database, host)
+    for notice in opened.notices:
+        print(f"gmem ask: notice: {notice}", file=sys.stderr)
+    caller = None if arguments.caller is None else named_caller(opened, host, arguments.caller)
+    if arguments.questions is not None:
+        for answer in ask(opened, read_questions(arguments.questions, host, opened, caller, arguments.as_of)):
+            print(json.dumps(answer, ensure_ascii=False))
+        return 0
+    if caller is None or arguments.as_of is None:
+        raise InputError(f"say {'who asks with --caller' if caller is None else 'for which day with --as-of'}")
+    name = store if isinstance(store, str) else None
+    [answer] = ask(opened, [Question(arguments.concept, arguments.as_of, caller, tuple(arguments.scope), arguments.known_on, name)])
+    print(json.dumps(answer, ensure_ascii=False, indent=1) if arguments.json else "\n".join(answer_lines(answer)))
+    return 0
+
+
+def with_policy(store: StoreFile, policy: str | None, host: Host | None) -> StoreFile:
+    """The store file under the policy that the command or the host names."""
+    from dataclasses import replace
+
+    return replace(store, policy_id=policy or (host.policy if host else None))
+
+
+def named_caller(opened: Opened, host: Host | None, name: str) -> Caller:
+    """The caller of that name; without a host file, who the register of parties knows, else somebody outside."""
+    if host is not None:
+        return host.caller(name)
+    caller = caller_without_host(opened, name)
+    if caller.boundary != "inside":
+        print(f"gmem ask: notice: nothing says that {name!r} is inside, so only what is released to {name!r} is shown; see --host", file=sys.stderr)
+    return caller
+
+
+def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """An answer for a person."""
+    for told in answer.get("answers", [answer]):
+        yield f"{told['store']}: {told['outcome']}"
+        for side in [told["answer"]] if told["answer"] else told["sides"] or []:
+            since = f", since {side['valid_from']}" if side["valid_from"] else ""
+            yield f"  {side['record_id']}: {side['value']}  (source {side['source']}{since})"
+        if told["reasons"]:
+            yield f"  reasons: {', '.join(told['reasons'])}"
+        if told["withheld_records"]:
+            yield f"  withheld: {told['withheld_records']}"
+        if told["stable_until"]:
+            yield f"  holds until {told['stable_until']}"
+    if answer.get("stores_disagree"):
+        yield "the stores disagree"

@@ -1,0 +1,192 @@
+"""What only the host may say (rule G8): who the callers are, who owns which concept, which policy decides, and where keys are kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from governed_memory.errors import InputError, did_you_mean
+from governed_memory.warehouse import rows_as_sql
+
+INSIDE, OUTSIDE = "inside", "outside"
+CRITERIA = ("source_rank", "latest_valid_from", "latest_recorded", "abstain")
+# What each part of the file may hold: {key: whether it must be there}.
+SECTIONS = {"callers", "owners", "policy", "policies", "concepts", "sources", "keys"}
+OWNER = {"concept": True, "party": False, "valid_from": False, "recorded_at": False, "store": False}
+SOURCE = {"source": True, "rank": True, "store": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks.
+
+    Attributes:
+        name: as the host knows them.
+        parties: the parties whose releases they may read, as release_to spells them.
+        boundary: 'inside' or 'outside'; outside it only what names one of the parties is visible (G5).
+    """
+
+    name: str
+    parties: tuple[str, ...] = ()
+    boundary: str = OUTSIDE
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host's configuration, as read from its file.
+
+    Attributes:
+        callers: {name: caller}.
+        registers: {staging model: rows} that stand in place of a project's registers where a store file is read.
+        policy: the conflict policy of a store file.
+        keys: the section on keys, as written.
+        tokens: {caller: (where its bearer token is: 'env' or 'file', name)}.
+        place: the file, for messages.
+    """
+
+    callers: Mapping[str, Caller] = field(default_factory=dict)
+    registers: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    policy: str | None = None
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    tokens: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    place: str = "no host file"
+
+    def caller(self, name: str) -> Caller:
+        """The caller of that name.
+
+        Raises:
+            InputError: the file names no such caller.
+        """
+        if name not in self.callers:
+            hint = did_you_mean(name, self.callers) or f"it knows {', '.join(sorted(self.callers)) or 'none'}"
+            raise InputError(f"{self.place}: no caller is called {name!r}; {hint}")
+        return self.callers[name]
+
+    def given(self) -> dict[str, str]:
+        """The registers as {staging model: SQL}, for `warehouse.build`."""
+        return {model: rows_as_sql(model, rows) for model, rows in self.registers.items()}
+
+
+def read_host(path: str | None) -> Host | None:
+    """The configuration in a file, or in the one that GMEM_HOST names; None where there is neither.
+
+    Raises:
+        InputError: it cannot be read, or says something that is not understood.
+    """
+    path = path or os.environ.get("GMEM_HOST") or None
+    if path is None:
+        return None
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}" if mark else ""
+        raise InputError(f"{path}{where}: is not YAML: {getattr(error, 'problem', None) or 'it cannot be parsed'}") from error
+    return _host(path, content)
+
+
+def _host(path: str, content: Any) -> Host:
+    sections = _mapping(path, "the file", content or {})
+    for name in sections:
+        if name not in SECTIONS:
+            raise InputError(f"{path}: {name!r} is no part of a host file; {did_you_mean(str(name), SECTIONS) or 'expected ' + ', '.join(sorted(SECTIONS))}")
+    callers, tokens = {}, {}
+    for name, entry in _mapping(path, "callers", sections.get("callers") or {}).items():
+        callers[str(name)], token = _caller(path, str(name), entry)
+        if token:
+            tokens[str(name)] = token
+    registers = {}
+    if "owners" in sections:
+        registers["stg_concept_ownerships"] = [_owner(path, place, entry) for place, entry in _entries(path, "owners", sections["owners"], "concept", "party")]
+    if "sources" in sections:
+        registers["stg_sources"] = [_source(path, place, entry) for place, entry in _entries(path, "sources", sections["sources"], "source", "rank")]
+    if "concepts" in sections:
+        registers["stg_concepts"] = [_cardinality(path, *entry) for entry in _mapping(path, "concepts", sections["concepts"] or {}).items()]
+    if "policies" in sections:
+        policies = _mapping(path, "policies", sections["policies"] or {})
+        registers["stg_policy_criteria"] = [row for name, criteria in policies.items() for row in _criteria(path, str(name), criteria)]
+    policy = sections.get("policy")
+    if policy is not None and not isinstance(policy, str):
+        raise InputError(f"{path}: policy names one conflict policy, got {policy!r}")
+    return Host(callers, registers, policy, _mapping(path, "keys", sections.get("keys") or {}), tokens, path)
+
+
+def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] | None]:
+    where = f"caller {name!r}"
+    entry = _mapping(path, where, entry or {})
+    _expect_keys(path, where, entry, {"parties", "boundary", "token"})
+    boundary = entry.get("boundary", OUTSIDE)
+    if boundary not in (INSIDE, OUTSIDE):
+        raise InputError(f"{path}: {where}: boundary is {INSIDE} or {OUTSIDE}, got {boundary!r}")
+    token = None
+    if "token" in entry:
+        [(kind, value)] = _mapping(path, f"the token of {where}", entry["token"]).items() or [(None, None)]
+        if kind not in ("env", "file") or not isinstance(value, str):
+            raise InputError(f"{path}: the token of {where} is given as {{env: NAME}} or {{file: PATH}}, never in this file itself")
+        token = (kind, value)
+    return Caller(name, _names(path, f"parties of {where}", entry.get("parties") or []), boundary), token
+
+
+def _owner(path: str, place: str, entry: dict[str, Any]) -> dict[str, Any]:
+    _expect_keys(path, place, entry, set(OWNER), required="concept")
+    return {
+        "store_id": entry.get("store"), "concept_id": entry["concept"], "party_id": entry.get("party"),
+        "valid_from": entry.get("valid_from"), "recorded_at": entry.get("recorded_at"),
+    }  # fmt: skip
+
+
+def _source(path: str, place: str, entry: dict[str, Any]) -> dict[str, Any]:
+    _expect_keys(path, place, entry, set(SOURCE), required="source")
+    if not isinstance(entry.get("rank"), int):
+        raise InputError(f"{path}: {place}: rank is a whole number, 1 the most trusted, got {entry.get('rank')!r}")
+    return {"store_id": entry.get("store"), "source_id": entry["source"], "source_rank": entry["rank"]}
+
+
+def _cardinality(path: str, concept: Any, cardinality: Any) -> dict[str, Any]:
+    if cardinality not in ("one", "several"):
+        raise InputError(f"{path}: concept {concept!r} has one answer or several, got {cardinality!r}")
+    return {"concept_id": str(concept), "cardinality": cardinality}
+
+
+def _criteria(path: str, name: str, criteria: Any) -> list[dict[str, Any]]:
+    words = _names(path, f"policy {name!r}", criteria)
+    for word in words:
+        if word not in CRITERIA:
+            raise InputError(f"{path}: policy {name!r}: {word!r} is no criterion; {did_you_mean(word, CRITERIA) or 'expected ' + ', '.join(CRITERIA)}")
+    return [{"policy_id": name, "position": place, "criterion": word} for place, word in enumerate(words, start=1)]
+
+
+def _entries(path: str, section: str, content: Any, key: str, value: str) -> list[tuple[str, dict[str, Any]]]:
+    """A list of entries; or {key: value}, the short form of those that say nothing else."""
+    if isinstance(content, dict):
+        content = [{key: name, value: given} for name, given in content.items()]
+    if not isinstance(content, list):
+        raise InputError(f"{path}: {section} is a list of entries or {{{key}: {value}}}, got {content!r}")
+    return [(f"{section} entry {place}", _mapping(path, f"{section} entry {place}", entry)) for place, entry in enumerate(content, start=1)]
+
+
+def _mapping(path: str, what: str, content: Any) -> dict[Any, Any]:
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: {what} is a mapping, got {content!r}")
+    return content
+
+
+def _expect_keys(path: str, where: str, entry: dict[Any, Any], known: set[str], required: str | None = None) -> None:
+    for key in entry:
+        if key not in known:
+            raise InputError(f"{path}: {where}: {key!r} is not understood; {did_you_mean(str(key), known) or 'expected ' + ', '.join(sorted(known))}")
+    if required is not None and not isinstance(entry.get(required), str):
+        raise InputError(f"{path}: {where}: {required} is a text, got {entry.get(required)!r}")
+
+
+def _names(path: str, what: str, content: Any) -> tuple[str, ...]:
+    if not isinstance(content, list) or not all(isinstance(name, str) for name in content):
+        raise InputError(f"{path}: {what}: expected a list of names, got {content!r}")
+    return tuple(content)
