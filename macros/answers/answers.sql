@@ -16,32 +16,72 @@ questions as (
 -- a class that the concept does not name has the answer that holds without one
 found as (
     select
-        questions.question_number,
-        questions.store_id,
-        questions.concept_id,
-        questions.asked_on,
-        questions.asked_scope,
-        questions.caller_parties,
-        questions.caller_boundary,
-        segments.* exclude (store_id, concept_id),
-        coalesce(segments.resolution, 'empty') as resolution_found,
-        coalesce(segments.reasons, ['not_held']) as reasons_found
+        questions.*,
+        segments.* exclude (store_id, concept_id, resolution, reasons, for_nobody_count, relevant_count, restricted_count),
+        {{ governed_memory.as_found('segments') }}
     from questions
-    left join {{ governed_memory.relation('concept_segments') }} as segments
+    left join {{ governed_memory.relation('int_segments') }} as segments
         on questions.store_id = segments.store_id and questions.concept_id = segments.concept_id
         and (segments.question_class_id is null or segments.question_class_id = questions.asked_scope[1])
-        and coalesce(segments.starts_on <= questions.asked_on, true) and coalesce(segments.ends_on >= questions.asked_on, true)
-    qualify (segments.question_class_id is not null) = bool_or(segments.question_class_id is not null) over (partition by questions.question_number, questions.store_id)
+        and {{ governed_memory.covers('segments', 'questions.asked_on') }}
+    qualify row_number() over (partition by questions.question_number, questions.store_id order by segments.question_class_id nulls last) = 1
 ),
 
-resolved as (
-    select * exclude (resolution, reasons, resolution_found, reasons_found), resolution_found as resolution, reasons_found as reasons
-    from found
+{{ governed_memory.disclosed('found', ['question_number', 'store_id', 'concept_id', 'asked_on']) }}
+
+select *, {{ governed_memory.stores_disagree('question_number') }} as stores_disagree
+from governed_answers
+{%- endmacro %}
+
+{#- The answer to one question to one store that is a lookup: as `looked_up`, and with nothing to plan but a row. -#}
+{% macro looked_up_one(store_id, concept_id, asked_on, question_class_id, parties, boundary) -%}
+with
+
+-- by itself, so that the index is used
+concept as materialized (
+    select * from {{ governed_memory.relation('int_segments') }}
+    where concept_id = {{ concept_id }}
 ),
 
-{{ governed_memory.disclosed('resolved', ['question_number', 'store_id', 'concept_id', 'asked_on'], ['question_number']) }}
+segment as (
+    select *
+    from concept
+    where
+        store_id = {{ store_id }}
+        and (question_class_id is null or question_class_id = {{ question_class_id }})
+        and {{ governed_memory.covers('concept', asked_on) }}
+    order by question_class_id nulls last
+    limit 1
+),
+
+found as (
+    select
+        segment.* exclude (store_id, concept_id, resolution, reasons, for_nobody_count, relevant_count, restricted_count),
+        {{ governed_memory.as_found('segment') }},
+        {{ store_id }} as store_id,
+        case when {{ question_class_id }} is null then []::varchar[] else [{{ question_class_id }}] end as asked_scope,
+        {{ parties }}::varchar[] as caller_parties,
+        {{ boundary }} as caller_boundary
+    from (select 1) as question
+    left join segment on true
+),
+
+{{ governed_memory.disclosed('found', ['store_id']) }}
 
 select * from governed_answers
+{%- endmacro %}
+
+{#- The columns of a segment that say something where there is none: nothing is held. -#}
+{% macro as_found(segment) -%}
+    coalesce({{ segment }}.resolution, 'empty') as resolution,
+    coalesce({{ segment }}.reasons, ['not_held']) as reasons,
+    coalesce({{ segment }}.for_nobody_count, 0) as for_nobody_count,
+    coalesce({{ segment }}.relevant_count, 0) as relevant_count,
+    coalesce({{ segment }}.restricted_count, 0) as restricted_count
+{%- endmacro %}
+
+{% macro covers(period, on_date) -%}
+    coalesce({{ period }}.starts_on <= {{ on_date }}, true) and coalesce({{ period }}.ends_on >= {{ on_date }}, true)
 {%- endmacro %}
 
 {#- Answers to any questions, worked out from the records: with several classes of scope, or as known on a date (T6). `asked` as for
@@ -80,11 +120,12 @@ edges as (
 {{ governed_memory.stretches() }},
 
 contestants as (
-    select *, 1 as period_number, 1 as first_period, 1 as last_period, value_number as least_value, value_number as greatest_value
+    select
+        stretches.*, questions.store_id,
+        1 as period_number, 1 as first_period, 1 as last_period, value_number as least_value, value_number as greatest_value
     from stretches
-    semi join questions
-        on stretches.question_number = questions.question_number
-        and coalesce(stretches.starts_on <= questions.asked_on, true) and coalesce(stretches.ends_on >= questions.asked_on, true)
+    inner join questions
+        on stretches.question_number = questions.question_number and {{ governed_memory.covers('stretches', 'questions.asked_on') }}
 ),
 
 {{ governed_memory.tallies('contestants') }},
@@ -109,7 +150,10 @@ next_changes as (
 ),
 
 releases as (
-    select question_number, list({'release_to': restricted_to, 'record_count': record_count}) as restricted_counts
+    select
+        question_number,
+        sum(record_count)::bigint as restricted_count,
+        list({'release_to': restricted_to, 'record_count': record_count}) as restricted_counts
     from (
         select question_number, restricted_to, count(*) as record_count
         from contestants
@@ -149,7 +193,7 @@ holdings as (
     group by all
 ),
 
-resolved as (
+found as (
     select
         questions.asked_number as question_number,
         questions.store_id,
@@ -158,37 +202,33 @@ resolved as (
         questions.asked_scope,
         questions.caller_parties,
         questions.caller_boundary,
-        case when refused.reason is not null and holdings.held_count > 0 then 'refused' else coalesce(sides.resolution, 'empty') end as resolution,
+        case when refused.reason is not null then 'refused' else coalesce(side_lists.resolution, 'empty') end as resolution,
+        side_lists.sides,
+        coalesce(side_lists.for_nobody_count, 0) as for_nobody_count,
         case
             when coalesce(holdings.held_count, 0) = 0 then ['not_held']
             when refused.reason is not null then [refused.reason]
-            else {{ governed_memory.reason_codes('tallied', 'holdings.known_count', 'sides.resolution') }}
+            else {{ governed_memory.reason_codes('tallied', 'holdings.known_count', 'side_lists.resolution') }}
         end as reasons,
         case when refused.reason is null then coalesce(tallied.relevant_count, 0) else 0 end as relevant_count,
+        case when refused.reason is null then coalesce(releases.restricted_count, 0) else 0 end as restricted_count,
         case when refused.reason is null then releases.restricted_counts end as restricted_counts,
         holdings.holds_open,
         holdings.held_for,
-        case when refused.reason is null then next_changes.ends_on end as ends_on,
-        records.record_id,
-        records.value,
-        records.source_id,
-        records.valid_from,
-        records.is_restricted,
-        records.release_to
+        case when refused.reason is null then next_changes.ends_on end as ends_on
     from questions
     left join holdings on questions.store_id = holdings.store_id and questions.concept_id = holdings.concept_id
-    left join refused on questions.store_id = refused.store_id and questions.concept_id = refused.concept_id
+    left join refused on holdings.held_count > 0 and questions.store_id = refused.store_id and questions.concept_id = refused.concept_id
     left join tallied on questions.question_number = tallied.question_number
     left join next_changes on questions.question_number = next_changes.question_number
     left join releases on questions.question_number = releases.question_number
-    left join sides on questions.question_number = sides.question_number and refused.reason is null
-    left join {{ governed_memory.relation('records') }} as records
-        on questions.store_id = records.store_id and sides.record_index = records.record_index
+    left join side_lists on questions.question_number = side_lists.question_number and refused.reason is null
 ),
 
-{{ governed_memory.disclosed('resolved', ['question_number', 'store_id', 'concept_id', 'asked_on'], ['question_number']) }}
+{{ governed_memory.disclosed('found', ['question_number', 'store_id', 'concept_id', 'asked_on']) }}
 
-select * from governed_answers
+select *, {{ governed_memory.stores_disagree('question_number') }} as stores_disagree
+from governed_answers
 {%- endmacro %}
 
 {#- The supersessions of `candidates` as known on a date. Whether one has effect hangs on the edges onto its two ends, and on loops. -#}
@@ -230,6 +270,7 @@ select * from governed_answers
 {% macro answer_fragments() -%}
     {{- return({
         'looked_up': governed_memory.looked_up('(__asked__)'),
+        'looked_up_one': governed_memory.looked_up_one('$store_id', '$concept_id', '$asked_on', '$question_class_id', '$parties', '$boundary'),
         'worked_out': governed_memory.worked_out('(__asked__)'),
         'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
     }) -}}

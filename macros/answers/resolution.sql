@@ -34,8 +34,8 @@ tallies as (
 )
 {%- endmacro %}
 
-{#- The records that are left on each side (G4, G10), as a clause `sides`: one row per question, period and side, none where nothing is
-    left. `tallied` names tallies with `cardinality`; `contestants` stretches with first_period and last_period.
+{#- The records that are left (G4, G10), as a clause `side_lists`: one row per question and period, with a list of its sides; none where
+    nothing is left. `tallied` names tallies with `cardinality`; `contestants` stretches with store_id, first_period and last_period.
 
     Equal values do not conflict: the most recent answers. Else the highest precedence is left; where its values are equal, the most recent
     of them answers. Of a concept with several answers each stands for itself. -#}
@@ -46,6 +46,7 @@ ranked_sides as (
     select
         tallied.question_number,
         tallied.period_number,
+        contestants.store_id,
         contestants.record_index,
         contestants.recency,
         contestants.value_number
@@ -66,6 +67,7 @@ sides as (
     select
         tallied.question_number,
         tallied.period_number,
+        contestants.store_id,
         contestants.record_index,
         'decided' as resolution
     from {{ tallied }} as tallied
@@ -76,6 +78,7 @@ sides as (
     select
         ranked_sides.question_number,
         ranked_sides.period_number,
+        ranked_sides.store_id,
         ranked_sides.record_index,
         case when decided_by_rank.recency is null then 'unresolved' else 'decided' end as resolution
     from ranked_sides
@@ -86,12 +89,43 @@ sides as (
     select
         tallied.question_number,
         tallied.period_number,
+        contestants.store_id,
         contestants.record_index,
         'several' as resolution
     from {{ tallied }} as tallied
     inner join {{ contestants }} as contestants
         on {{ in_period }} and tallied.contest_level = contestants.contest_level
     where tallied.cardinality = 'several'
+),
+
+described as (
+    select
+        sides.*,
+        {
+            'record_id': records.record_id, 'value': records.value, 'source_id': records.source_id, 'valid_from': records.valid_from,
+            'is_restricted': records.is_restricted, 'release_to': records.release_to
+        } as side,
+        (records.is_restricted and coalesce(len(records.release_to), 0) = 0)::bigint as is_for_nobody
+    from sides
+    inner join {{ governed_memory.relation('records') }} as records
+        on sides.store_id = records.store_id and sides.record_index = records.record_index
+),
+
+-- nearly every period has one side, which needs no gathering
+side_lists as (
+    select question_number, period_number, resolution, [side] as sides, is_for_nobody as for_nobody_count
+    from described
+    where resolution = 'decided'
+    union all
+    select
+        question_number,
+        period_number,
+        resolution,
+        list(side order by side.record_id, record_index) as sides,
+        sum(is_for_nobody)::bigint as for_nobody_count
+    from described
+    where resolution <> 'decided'
+    group by question_number, period_number, resolution
 )
 {%- endmacro %}
 

@@ -33,6 +33,7 @@ period_releases as (
     select
         question_number,
         period_number,
+        sum(record_count)::bigint as restricted_count,
         list({'release_to': restricted_to, 'record_count': record_count} order by restricted_to) as restricted_counts
     from released
     group by all

@@ -62,7 +62,8 @@ def governed_store(number: int, parts: Any) -> dict[str, Any]:
 
 def told(answer: dict[str, Any]) -> answer_oracle.Answer:
     sides = tuple(sorted(side["record_id"] or "" for side in answer["sides"] or []))
-    return answer_oracle.Answer(answer["outcome"], answer["record_id"], answer["value"], sides, tuple(sorted(answer["reasons"])), answer["withheld_count"])
+    told = answer["answer"] or {"record_id": None, "value": None}
+    return answer_oracle.Answer(answer["outcome"], told["record_id"], told["value"], sides, tuple(sorted(answer["reasons"])), answer["withheld_count"])
 
 
 def asked(stores: list[dict[str, Any]], scopes: tuple[list[str], ...]) -> list[tuple[Any, ...]]:
@@ -86,7 +87,7 @@ def answers(connection: Any, questions: list[tuple[Any, ...]], file: Path, how: 
 
 
 def compare(stores: list[dict[str, Any]], file: Path) -> None:
-    connection = build_time(stores, file, ["concept_segments"])
+    connection = build_time(stores, file, ["int_segments"])
     for how, scopes, known_on in [("looked_up", LOOKED_UP, None), ("worked_out", WORKED_OUT, None)] + [
         ("worked_out_as_known", WORKED_OUT, known) for known in KNOWN_ON[1:]
     ]:
