@@ -35,11 +35,12 @@ tallies as (
 {%- endmacro %}
 
 {#- The records that are left (G4, G10), as a clause `side_lists`: one row per question and period, with a list of its sides; none where
-    nothing is left. `tallied` names tallies with `cardinality`; `contestants` stretches with store_id, first_period and last_period.
+    nothing is left. `tallied` names tallies with `cardinality`; `contestants` stretches with store_id, first_period and last_period;
+    `records` what the sides are described from.
 
     Equal values do not conflict: the most recent answers. Else the highest precedence is left; where its values are equal, the most recent
     of them answers. Of a concept with several answers each stands for itself. -#}
-{% macro sides(tallied, contestants) -%}
+{% macro sides(tallied, contestants, records) -%}
 {%- set in_period = 'contestants.question_number = tallied.question_number'
     ~ ' and tallied.period_number between contestants.first_period and contestants.last_period' -%}
 ranked_sides as (
@@ -107,7 +108,7 @@ described as (
         } as side,
         (records.is_restricted and coalesce(len(records.release_to), 0) = 0)::bigint as is_for_nobody
     from sides
-    inner join {{ governed_memory.relation('records') }} as records
+    inner join {{ records }} as records
         on sides.store_id = records.store_id and sides.record_index = records.record_index
 ),
 

@@ -1,4 +1,4 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', indexes=[{'columns': ['concept_id']}]) }}
 with
 
 record_rows as (

@@ -24,7 +24,7 @@ contestants as (
     where stretches.contest_level is not null
 ),
 
-{{ governed_memory.sides('tallied', 'contestants') }},
+{{ governed_memory.sides('tallied', 'contestants', governed_memory.relation('records')) }},
 
 refused as (select * from {{ governed_memory.relation('int_refused_concepts') }}),
 

@@ -99,8 +99,8 @@ def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:
         {concept, as_of, caller, scope, known_on, coverage, and for one store: store, outcome, answer, sides, reasons, withheld_records,
         stable_until; for several: stores_disagree and answers, the same for each store}. Dates are texts.
     """
-    if len(questions) == 1 and questions[0].store is not None and opened.is_built and questions[0].is_lookup:
-        return [_told(opened, questions[0], [_looked_up(opened.connection, questions[0], questions[0].store)])]
+    if len(questions) == 1 and (rows := _asked_one(opened, questions[0])):
+        return [_told(opened, questions[0], rows)]
     found: dict[int, list[dict[str, Any]]] = {number: [] for number in range(len(questions))}
     for way, numbers in groupby(sorted(found, key=lambda number: _way(opened, questions[number])), key=lambda number: _way(opened, questions[number])):
         how, known = way
@@ -115,18 +115,24 @@ def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:
 BATCH = 5000
 
 
-def _looked_up(connection: duckdb.DuckDBPyConnection, question: Question, store: str) -> dict[str, Any]:
-    """One question to one store: the plain case, in the shortest statement."""
-    values = {
-        "store_id": store,
+def _asked_one(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """One question in the statement that is shortest for it; no row where that is not enough, as nothing is held."""
+    values: dict[str, Any] = {
+        "store_id": question.store,
         "concept_id": question.concept,
         "asked_on": question.as_of,
-        "question_class_id": next(iter(question.scope), None),
         "parties": list(question.caller.parties),
         "boundary": question.caller.boundary,
     }
-    [row] = warehouse.rows(connection, warehouse.fragment("looked_up_one"), values)
-    return row
+    if question.is_lookup and opened.is_built:
+        if question.store is None:
+            return []
+        name = "looked_up_one_of_a_class" if question.scope else "looked_up_one"
+        values |= {"question_class_id": question.scope[0]} if question.scope else {}
+    else:
+        name = "worked_out_one_as_known" if question.known_on else "worked_out_one"
+        values |= {"asked_scope": list(question.scope)} | ({"known_on": question.known_on} if question.known_on else {})
+    return warehouse.rows(opened.connection, warehouse.parsed_fragment(name), values)
 
 
 def _way(opened: Opened, question: Question) -> tuple[str, str]:

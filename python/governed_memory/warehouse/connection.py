@@ -84,7 +84,7 @@ def expect_attached(connection: duckdb.DuckDBPyConnection, store_id: str) -> Non
         raise InputError(f"{store_id!r} is neither a file nor an attached store; {hint}")
 
 
-def rows(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+def rows(connection: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement, values: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """The result of a query as dictionaries, in the order of the result.
 
     Raises:
