@@ -85,6 +85,16 @@ select * from governed_answers
 {#- Answers to any questions, worked out from the records: with several classes of scope, or as known on a date (T6). `asked` as for
     `looked_up`; known_on holds for all of them. `concept_id`, where all are about one concept, lets its records be found by an index. -#}
 {% macro worked_out(asked, known_on=none, concept_id=none) -%}
+{{ governed_memory.resolved(asked, known_on, concept_id) }},
+
+{{ governed_memory.disclosed('found', ['question_number', 'store_id', 'concept_id', 'asked_on']) }}
+
+select *, {{ governed_memory.stores_disagree('question_number') }} as stores_disagree
+from governed_answers
+{%- endmacro %}
+
+{#- With-clauses ending in `found`, one row per question and store, before anybody is told. -#}
+{% macro resolved(asked, known_on=none, concept_id=none) -%}
 with
 
 asked as (select * from {{ asked }}),
@@ -233,12 +243,7 @@ found as (
     left join next_changes on questions.question_number = next_changes.question_number
     left join releases on questions.question_number = releases.question_number
     left join side_lists on questions.question_number = side_lists.question_number and refused.reason is null
-),
-
-{{ governed_memory.disclosed('found', ['question_number', 'store_id', 'concept_id', 'asked_on']) }}
-
-select *, {{ governed_memory.stores_disagree('question_number') }} as stores_disagree
-from governed_answers
+)
 {%- endmacro %}
 
 {#- The supersessions of `candidates` as known on a date. Whether one has effect hangs on the edges onto its two ends, and on loops. -#}
@@ -284,6 +289,8 @@ from governed_answers
         'looked_up_one_of_a_class': governed_memory.looked_up_one(true),
         'worked_out': governed_memory.worked_out('(__asked__)'),
         'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
+        'explained': governed_memory.explained('(__asked__)'),
+        'explained_as_known': governed_memory.explained('(__asked__)', '__known__'),
         'worked_out_one': governed_memory.worked_out(governed_memory.one_asked(), none, '$concept_id'),
         'worked_out_one_as_known': governed_memory.worked_out(governed_memory.one_asked(), '$known_on', '$concept_id'),
     }) -}}

@@ -162,7 +162,17 @@ def test_answers_are_those_of_the_published_engine(batch_file: Path) -> None:
     if message:
         pytest.fail(message, pytrace=False)
     assert sum(seen[outcome] for outcome in ("answered", "abstained", "refused", "empty")) > 5000
-    for case in ("answered", "abstained", "refused", "empty", "superseded", "unauthorized_supersession", "supersession_cycle", "unauthorized_precedence", "conflict_unresolved"):
+    for case in (
+        "answered",
+        "abstained",
+        "refused",
+        "empty",
+        "superseded",
+        "unauthorized_supersession",
+        "supersession_cycle",
+        "unauthorized_precedence",
+        "conflict_unresolved",
+    ):
         assert seen[case] >= 30, f"{case} came up {seen[case]} times"
 
 

@@ -112,6 +112,14 @@ def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:
     return [_told(opened, question, found[number]) for number, question in enumerate(questions)]
 
 
+def explain(opened: Opened, question: Question) -> list[dict[str, Any]]:
+    """How the answer came about: {store, step, record_id, code, explanation}, in the order of the steps; of visible records only."""
+    known = {"known": literal(question.known_on)} if question.known_on else {}
+    sql = warehouse.fragment("explained_as_known" if known else "explained", asked=_asked([(0, question)]), **known)
+    columns = "store_id as store, step, record_id, code, explanation"
+    return warehouse.rows(opened.connection, f"select {columns} from ({sql}) order by store_id, step, record_id, code, explanation")
+
+
 BATCH = 5000
 
 

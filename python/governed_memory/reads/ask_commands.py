@@ -6,10 +6,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, open_to_ask, read_questions
+from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, explain, open_to_ask, read_questions
 from governed_memory.reads.host import Caller, Host, read_host
 from governed_memory.warehouse import StoreFile, named_store
 
@@ -27,6 +29,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
+    parser.add_argument("--explain", action="store_true", help="how the answer came about, step by step; of what is withheld nothing is said")
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
     parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.set_defaults(run=run_ask)
@@ -53,15 +56,16 @@ def run_ask(arguments: argparse.Namespace) -> int:
     if caller is None or arguments.as_of is None:
         raise InputError(f"say {'who asks with --caller' if caller is None else 'for which day with --as-of'}")
     name = store if isinstance(store, str) else None
-    [answer] = ask(opened, [Question(arguments.concept, arguments.as_of, caller, tuple(arguments.scope), arguments.known_on, name)])
+    question = Question(arguments.concept, arguments.as_of, caller, tuple(arguments.scope), arguments.known_on, name)
+    [answer] = ask(opened, [question])
+    if arguments.explain:
+        answer["explanation"] = explain(opened, question)
     print(json.dumps(answer, ensure_ascii=False, indent=1) if arguments.json else "\n".join(answer_lines(answer)))
     return 0
 
 
 def with_policy(store: StoreFile, policy: str | None, host: Host | None) -> StoreFile:
     """The store file under the policy that the command or the host names."""
-    from dataclasses import replace
-
     return replace(store, policy_id=policy or (host.policy if host else None))
 
 
@@ -90,3 +94,22 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
             yield f"  holds until {told['stable_until']}"
     if answer.get("stores_disagree"):
         yield "the stores disagree"
+    if "explanation" in answer:
+        yield from explanation_lines(answer["explanation"])
+
+
+STEPS = {1: "who covers the day", 2: "who applies to the question", 3: "who is replaced", 4: "who takes precedence", 5: "who may see it"}
+
+
+def explanation_lines(steps: list[dict[str, Any]]) -> Iterator[str]:
+    """The steps for a person; one that changed nothing that the caller may see says so."""
+    for store, of_store in groupby(steps, key=lambda step: step["store"]):
+        said = list(of_store)
+        yield f"how {store} came to it"
+        for number, title in STEPS.items():
+            lines = [step for step in said if step["step"] == number]
+            yield f"  {number} {title}"
+            for step in lines:
+                yield f"      {step['record_id'] or 'the answer' if number < 5 else step['code']}: {step['explanation']}"
+            if not lines:
+                yield "      nothing to say of a record that the caller may see"
