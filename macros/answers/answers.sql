@@ -13,6 +13,9 @@ questions as (
         on stores.store_id = coalesce(asked.store_id, stores.store_id)
 ),
 
+-- a concept of which the store holds no record has no segment
+failed as ({{ governed_memory.failed_concepts('questions') }}),
+
 -- a class that the concept does not name has the answer that holds without one
 found as (
     select
@@ -24,9 +27,10 @@ found as (
         questions.caller_parties,
         questions.caller_boundary,
         segments.* exclude (store_id, concept_id),
-        coalesce(segments.resolution, 'empty') as resolution_found,
-        coalesce(segments.reasons, ['not_held']) as reasons_found
+        coalesce(segments.resolution, case when failed.concept_id is not null then 'refused' else 'empty' end) as resolution_found,
+        coalesce(segments.reasons, [case when failed.concept_id is not null then 'integrity_failed' else 'not_held' end]) as reasons_found
     from questions
+    left join failed on questions.store_id = failed.store_id and questions.concept_id = failed.concept_id
     left join {{ governed_memory.relation('concept_segments') }} as segments
         on questions.store_id = segments.store_id and questions.concept_id = segments.concept_id
         and (segments.question_class_id is null or segments.question_class_id = questions.asked_scope[1])
@@ -119,12 +123,7 @@ releases as (
     group by all
 ),
 
-refused as (
-    select distinct candidates.store_id, candidates.concept_id, 'duplicate_record_id' as reason
-    from candidates
-    semi join ({{ governed_memory.clashing_rows(known_on) }}) as clashing
-        on candidates.store_id = clashing.store_id and candidates.record_index = clashing.record_index
-),
+refused as ({{ governed_memory.refused_concepts('questions', 'candidates', known_on) }}),
 
 held as (
     select store_id, concept_id, is_validity_known, is_restricted, release_to, is_withdrawal, true as is_own
@@ -158,8 +157,12 @@ resolved as (
         questions.asked_scope,
         questions.caller_parties,
         questions.caller_boundary,
-        case when refused.reason is not null and holdings.held_count > 0 then 'refused' else coalesce(sides.resolution, 'empty') end as resolution,
         case
+            when refused.reason = 'integrity_failed' or refused.reason is not null and holdings.held_count > 0 then 'refused'
+            else coalesce(sides.resolution, 'empty')
+        end as resolution,
+        case
+            when refused.reason = 'integrity_failed' then [refused.reason]
             when coalesce(holdings.held_count, 0) = 0 then ['not_held']
             when refused.reason is not null then [refused.reason]
             else {{ governed_memory.reason_codes('tallied', 'holdings.known_count', 'sides.resolution') }}
