@@ -6,12 +6,15 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from governed_memory import warehouse
 from governed_memory.errors import InputError
-from governed_memory.reads.attest import OK, Verdict, sign, verify
+from governed_memory.reads.attest import FAILURES, OK, Verdict, sign, verify
 from governed_memory.reads.attestations import place_beside
 from governed_memory.reads.canonical import digest
 from governed_memory.reads.host import read_host
@@ -30,7 +33,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     signing.set_defaults(run=run_sign)
     verifying = ways.add_parser("verify", help="say of each record whether it is what was signed; exit 1 where one is not")
     verifying.add_argument("--attestations", metavar="FILE", help="the attestations (default: beside the store)")
-    verifying.add_argument("--out", metavar="FILE", help="write the failures as JSON Lines, for the register integrity_failures")
+    verifying.add_argument("--out", metavar="FILE", help="write the failures, as the register integrity_failures: a .parquet or .jsonl file")
     verifying.add_argument("--json", action="store_true", help="every record and what it is found to be, as a JSON array")
     verifying.set_defaults(run=run_verify)
     for way in (signing, verifying):
@@ -66,13 +69,31 @@ def run_verify(arguments: argparse.Namespace) -> int:
         verdicts += found
     failures = [failure for verdict in verdicts for failure in verdict.failures()]
     if arguments.out:
-        _write(Path(arguments.out), "".join(json.dumps(failure, ensure_ascii=False) + "\n" for failure in failures))
+        write_register(Path(arguments.out), failures)
     if arguments.json:
         entries = [{"store": found.store_id, "record_id": found.record_id, "verdict": found.verdict, "concepts": found.concepts} for found in verdicts]
         print(json.dumps(entries, ensure_ascii=False, indent=1))
     else:
         print("\n".join(verdict_lines(verdicts)) or "no records, and none signed")
     return 1 if failures else 0
+
+
+def write_register(path: Path, failures: Sequence[Mapping[str, Any]]) -> None:
+    """Write the register integrity_failures, whole or not at all. A Parquet file has its columns also where nothing fails, which a source needs.
+
+    Raises:
+        InputError: it cannot be written, or its name says of no known format.
+    """
+    kinds = {".parquet": "parquet", ".jsonl": "json"}
+    if path.suffix not in kinds:
+        raise InputError(f"--out: {str(path)!r} ends in none of {', '.join(kinds)}")
+    try:
+        with TemporaryDirectory() as folder, warehouse.open_memory() as connection:
+            part = Path(folder) / "register"
+            connection.execute(f"copy ({warehouse.rows_as_sql(FAILURES, failures)}) to {warehouse.literal(part)} (format {kinds[path.suffix]})")
+            write_whole(path, part.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: not written: {error.strerror}") from error
 
 
 def verdict_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -100,13 +121,6 @@ def _store(text: str, arguments: argparse.Namespace) -> StoreFile:
     if arguments.name:
         raise InputError(f"--name: {store!r} is an attached store, which has its name already")
     return attached_store(store, arguments.database)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text.encode("utf-8", "surrogatepass"))
-    except OSError as error:
-        raise InputError(f"{path}: not written: {error.strerror}") from error
 
 
 def _records(count: int) -> str:
