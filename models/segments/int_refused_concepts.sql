@@ -9,6 +9,8 @@ concepts as (
     select store_id, concept_id from {{ governed_memory.relation('stg_integrity_failures') }}
 ),
 
-refused_concepts as ({{ governed_memory.refused_concepts('concepts', 'records') }})
+refused_concepts as (
+    {{ governed_memory.refused_concepts('concepts', 'records') }}
+)
 
 select * from refused_concepts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from json.encoder import encode_basestring
 from typing import Any
 
 
@@ -41,13 +42,13 @@ def digest(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Number):
-        return str(value)
+    if isinstance(value, str):
+        return str(value) if isinstance(value, Number) else encode_basestring(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_text(value[key])}" for key in sorted(value)) + "}"
+        return "{" + ",".join(f"{encode_basestring(key)}:{_text(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_text, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
