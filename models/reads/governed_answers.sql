@@ -12,8 +12,15 @@
         __scope__ as asked_scope,
         cast(parties as varchar[]) as caller_parties,
         boundary as caller_boundary
-    from {{ governed_memory.relation('int_concept_scopes') }}
-    where question_class_id is null
+    from (
+        select store_id, concept_id
+        from {{ governed_memory.relation('int_concept_scopes') }}
+        where question_class_id is null
+        union
+        select store_id, concept_id
+        from {{ governed_memory.relation('stg_integrity_failures') }}
+        where concept_id is not null
+    )
 {%- endset -%}
 {%- set columns = '* exclude (answer), answer.record_id as record_id, answer.value as value, answer.source_id as source_id, answer.valid_from as valid_from' %}
 select {{ columns }} from ({{ governed_memory.looked_up('(' ~ asked | replace('__scope__', '[]::varchar[]') ~ ')') }})

@@ -1,19 +1,16 @@
-{#- Several records of one identifier leave no answer that can be trusted (G4). -#}
+{#- A concept whose records were all removed is refused too: what is signed still names it (G9). -#}
 with
-
-clashing as ({{ governed_memory.clashing_rows() }}),
 
 records as (select * from {{ governed_memory.relation('records') }}),
 
+concepts as (
+    select store_id, concept_id from records
+    union
+    select store_id, concept_id from {{ governed_memory.relation('stg_integrity_failures') }}
+),
+
 refused_concepts as (
-    select distinct
-        records.store_id,
-        records.concept_id,
-        'duplicate_record_id' as reason
-    from records
-    semi join clashing
-        on records.store_id = clashing.store_id and records.record_index = clashing.record_index
-    where records.concept_id is not null
+    {{ governed_memory.refused_concepts('concepts', 'records') }}
 )
 
 select * from refused_concepts

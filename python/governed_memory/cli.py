@@ -23,6 +23,7 @@ ROOMS = {
     "history": "reads",
     "diff": "reads",
     "ask": "reads",
+    "attest": "reads",
     "status": "reads",
 }
 

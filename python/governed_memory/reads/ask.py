@@ -1,4 +1,4 @@
-"""The governed read: one question or many, each answered for a caller (rules G1 to G8, G10). What decides is SQL; this asks it."""
+"""The governed read: one question or many, each answered for a caller (rules G1 to G10). What decides is SQL; this asks it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,13 +15,15 @@ import duckdb
 from governed_memory import warehouse
 from governed_memory.dates import day, instant
 from governed_memory.errors import InputError
+from governed_memory.reads.attest import FAILURES, known_head, refuse_what_fails
+from governed_memory.reads.attestations import place_beside
 from governed_memory.reads.host import OUTSIDE, Caller, Host
 from governed_memory.warehouse import StoreFile, literal
 
 # What the statement reads that works answers out, for a store file.
 READS = (
     "stores", "records", "record_supersessions", "int_supersession_edges", "int_looping_edges", "int_rows_sharing_id", "concepts",
-    "concept_ownerships", "int_store_criteria", "int_source_ranks",
+    "concept_ownerships", "int_store_criteria", "int_source_ranks", "int_standings", "int_concept_holdings", "stg_integrity_failures",
 )  # fmt: skip
 
 
@@ -73,19 +76,24 @@ class Opened:
     notices: list[str] = field(default_factory=list)
 
 
-def open_to_ask(store: StoreFile | str | None, database: str | None = None, host: Host | None = None) -> Opened:
+def open_to_ask(store: StoreFile | str | None, database: str | None = None, host: Host | None = None, attestations: str | None = None) -> Opened:
     """Open a store file, with the registers of the host, or the built database, with those it was built with.
 
+    A file is held against its attestations (G9): those named, else those beside it; without any it is read as it is.
+
     Raises:
-        InputError: it cannot be read, or no attached store has that name.
+        InputError: it cannot be read or verified, or no attached store has that name.
     """
     if isinstance(store, StoreFile):
-        given = host.given() if host else {}
+        path = Path(attestations) if attestations else place_beside(store)
+        is_attested = attestations is not None or path.exists() or known_head(host, store.store_id) is not None
+        given = (host.given() if host else {}) | ({FAILURES: warehouse.rows_as_sql(FAILURES, [])} if is_attested else {})
         try:
-            connection, attached = warehouse.open_store_file(store, READS, given=given)
+            connection, attached = warehouse.open_store_file(store, READS, given=given, keeps_rows=is_attested)
         except duckdb.ConversionException as error:
             raise InputError(f"{host.place if host else store.path}: {str(error).partition(chr(10))[0]}") from error
-        return Opened(connection, (store.store_id,), False, attached.notices)
+        notices = refuse_what_fails(connection, store, attached, host, path) if is_attested else []
+        return Opened(connection, (store.store_id,), False, attached.notices + notices)
     connection = warehouse.open_built(database, store_id=store)
     names = tuple(row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by store_id"))
     notices = [f"{host.place}: owners, sources, concepts and policies are those of the build, not this file's"] if host and host.registers else []
@@ -249,8 +257,6 @@ def read_questions(path: str, host: Host | None, opened: Opened, default: Caller
 
 
 def _lines(path: str) -> list[tuple[int, str]]:
-    from pathlib import Path
-
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:

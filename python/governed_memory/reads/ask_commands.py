@@ -30,6 +30,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
     parser.add_argument("--explain", action="store_true", help="how the answer came about, step by step; of what is withheld nothing is said")
+    parser.add_argument("--attestations", metavar="FILE", help="for a file: what its host signed of it (default: the .attestations beside it, if there)")
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
     parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.set_defaults(run=run_ask)
@@ -45,7 +46,9 @@ def run_ask(arguments: argparse.Namespace) -> int:
         store = with_policy(store, arguments.policy, host)
     elif arguments.policy:
         raise InputError("--policy is for a store file; an attached store has the policy that its project states")
-    opened = open_to_ask(store, arguments.database, host)
+    elif arguments.attestations:
+        raise InputError("--attestations is for a store file; what an attached store's are worth was found out before the build (docs/attestations.md)")
+    opened = open_to_ask(store, arguments.database, host, arguments.attestations)
     for notice in opened.notices:
         print(f"gmem ask: notice: {notice}", file=sys.stderr)
     caller = None if arguments.caller is None else named_caller(opened, host, arguments.caller)

@@ -11,12 +11,13 @@ from typing import Any
 import yaml
 
 from governed_memory.errors import InputError, did_you_mean
+from governed_memory.reads.keys import Keys, read_keys
 from governed_memory.warehouse import rows_as_sql
 
 INSIDE, OUTSIDE = "inside", "outside"
 CRITERIA = ("source_rank", "latest_valid_from", "latest_recorded", "abstain")
 # What each part of the file may hold: {key: whether it must be there}.
-SECTIONS = {"callers", "owners", "policy", "policies", "concepts", "sources", "keys"}
+SECTIONS = {"callers", "owners", "policy", "policies", "concepts", "sources", "keys", "heads"}
 OWNER = {"concept": True, "party": False, "valid_from": False, "recorded_at": False, "store": False}
 SOURCE = {"source": True, "rank": True, "store": False}
 
@@ -44,7 +45,8 @@ class Host:
         callers: {name: caller}.
         registers: {staging model: rows} that stand in place of a project's registers where a store file is read.
         policy: the conflict policy of a store file.
-        keys: the section on keys, as written.
+        keys: what attestations are signed and verified with (G9); None where the file has no such section.
+        heads: a file of the host's own that notes the newest head of each store.
         tokens: {caller: (where its bearer token is: 'env' or 'file', name)}.
         place: the file, for messages.
     """
@@ -52,7 +54,8 @@ class Host:
     callers: Mapping[str, Caller] = field(default_factory=dict)
     registers: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     policy: str | None = None
-    keys: Mapping[str, Any] = field(default_factory=dict)
+    keys: Keys | None = None
+    heads: Path | None = None
     tokens: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     place: str = "no host file"
 
@@ -115,7 +118,11 @@ def _host(path: str, content: Any) -> Host:
     policy = sections.get("policy")
     if policy is not None and not isinstance(policy, str):
         raise InputError(f"{path}: policy names one conflict policy, got {policy!r}")
-    return Host(callers, registers, policy, _mapping(path, "keys", sections.get("keys") or {}), tokens, path)
+    keys = read_keys(path, _mapping(path, "keys", sections["keys"])) if sections.get("keys") else None
+    heads = sections.get("heads")
+    if heads is not None and not (isinstance(heads, str) and heads):
+        raise InputError(f"{path}: heads names a file, got {heads!r}")
+    return Host(callers, registers, policy, keys, Path(path).parent / heads if heads else None, tokens, path)
 
 
 def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] | None]:

@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +52,22 @@ def appendable(store: StoreFile) -> str:
     return kind
 
 
-@contextmanager
-def locked(store: StoreFile) -> Iterator[None]:
+def locked(store: StoreFile) -> AbstractContextManager[None]:
     """Hold the store against other writers of this package, from reading what it holds to appending what follows from it.
 
     Raises:
         InputError: another writer holds it for a minute, or it may not be written.
     """
-    place = store.file
+    return locked_path(store.file, store.file)
+
+
+@contextmanager
+def locked_path(place: Path, written: Path) -> Iterator[None]:
+    """Hold a file or folder against other writers of this package, and take back what one that was cut off left of the file written.
+
+    Raises:
+        InputError: another writer holds it for a minute, or it may not be written.
+    """
     try:
         handle = os.open(place, os.O_RDONLY)
     except OSError as error:
@@ -68,8 +76,8 @@ def locked(store: StoreFile) -> Iterator[None]:
         if not os.access(place, os.W_OK):
             raise InputError(f"{place}: may not be written; nothing was changed")
         _wait(f"{place}: another writer holds it", lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB), BlockingIOError)
-        if place.is_file():
-            recover(place)
+        if written.is_file():
+            recover(written)
         yield
     finally:
         os.close(handle)

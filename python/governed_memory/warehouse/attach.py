@@ -17,6 +17,7 @@ from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.connection import attach_built, literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.models import build, compiled
+from governed_memory.warehouse.raw_records import KEPT
 from governed_memory.warehouse.readers import column_as_json, column_reader, json_objects, json_options, json_path, name_text, path_text, within_a_record_limit
 from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, ROLES, StoreFile
 
@@ -31,19 +32,24 @@ class Attached:
     Attributes:
         notices: for the user, one line each.
         constants: {column of record_rows: SQL} for columns that are the same in every row of this store.
+        is_enveloped: whether each line holds a record and who wrote it.
+        is_from_columns: whether the file is a table of columns, in which a missing key and a null look the same.
     """
 
     notices: list[str]
     constants: dict[str, str]
+    is_enveloped: bool = False
+    is_from_columns: bool = False
 
 
-def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: datetime.date | None = None) -> Attached:
+def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: datetime.date | None = None, keeps_rows: bool = False) -> Attached:
     """Make stg_stores, stg_build and stg_store_rows for one store file.
 
     Args:
         connection: an in-memory database.
         store: the file and how it reads.
         on_date: the date that checks use; today if not given.
+        keeps_rows: hold the rows as the file has them in a table KEPT, from which all else is then read: see `kept_records`.
 
     Returns:
         Notices, and what is known of every row without reading it again.
@@ -60,26 +66,29 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
     kind = store.format()
     try:
         if kind in (JSON_LINES, JSON_ARRAY):
-            return _attach_json(connection, store, kind)
-        return _attach_columns(connection, store, kind)
+            return _attach_json(connection, store, kind, keeps_rows)
+        return _attach_columns(connection, store, kind, keeps_rows)
     except duckdb.Error as error:
         raise explain_unreadable(store, kind, error) from error
 
 
-def open_store_file(store: StoreFile, targets: Collection[str], *, empty: Collection[str] = (), **options: Any) -> tuple[duckdb.DuckDBPyConnection, Attached]:
+def open_store_file(
+    store: StoreFile, targets: Collection[str], *, empty: Collection[str] = (), keeps_rows: bool = False, **options: Any
+) -> tuple[duckdb.DuckDBPyConnection, Attached]:
     """A store file in a database of its own, with the models that will be queried. The file is read here, once.
 
     Args:
         store: the file and how it reads.
         targets: models that will be queried.
         empty: models to create without a row; record_ledger always is, since no build has seen a file.
+        keeps_rows: as `attach` has it.
         options: further options of `build`; constants are found out here.
 
     Raises:
         InputError: the file cannot be read as records, or a mapped column is not in it.
     """
     connection = open_memory()
-    attached = attach(connection, store)
+    attached = attach(connection, store, keeps_rows=keeps_rows)
     try:
         build(connection, targets, empty={"record_ledger", *empty}, constants=attached.constants, **options)
     except duckdb.Error as error:
@@ -123,9 +132,11 @@ def _copy_registers(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> 
     connection.execute("detach built")
 
 
-def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
-    limit, shapes = within_a_record_limit(lambda limit: (limit, _key_shapes(connection, json_objects(store, kind, limit))))
-    objects = json_objects(store, kind, limit)
+def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, keeps_rows: bool) -> Attached:
+    if keeps_rows:
+        within_a_record_limit(lambda limit: connection.execute(f"create table {KEPT} as select json from {json_objects(store, kind, limit)}"))
+    limit, shapes = within_a_record_limit(lambda limit: (limit, _key_shapes(connection, KEPT if keeps_rows else json_objects(store, kind, limit))))
+    objects = KEPT if keeps_rows else json_objects(store, kind, limit)
     is_enveloped = bool(shapes) and all(set(shape) in ENVELOPES for shape in shapes)
     if is_enveloped:
         objects = f"(select json -> 'record' as json, json -> 'written_by' as writer from {objects})"
@@ -136,7 +147,7 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     valid_to = store.columns["valid_to"]
     uniform = all(valid_to in shape and len(shape) == len(set(shape)) for shape in shapes)
     folded = [key.casefold() for key in keys]
-    if keys and all(keys) and uniform and len(set(folded)) == len(folded) and not is_enveloped:
+    if keys and all(keys) and uniform and len(set(folded)) == len(folded) and not is_enveloped and not keeps_rows:
         types = ", ".join(f"{literal(key)}: 'JSON'" for key in keys)
         reader = f"read_json({path_text(store)}, {json_options(kind, limit)}, columns = {{{types}}})"
         picked = {key: name_text(key) for key in keys}
@@ -152,7 +163,7 @@ def _attach_json(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: 
     _stage(connection, store, f"{flags}, false as is_from_columns", roles, reader)
     notices = [_unmapped(store, role, key, seen) for role, key in store.mapping.items() if key not in seen and seen]
     absent = [role for role, key in store.columns.items() if key not in seen and role not in held]
-    return Attached(notices, _constants(store, absent) | ({"has_repeated_key": "false"} if uniform else {}))
+    return Attached(notices, _constants(store, absent) | ({"has_repeated_key": "false"} if uniform else {}), is_enveloped)
 
 
 def _stage(connection: duckdb.DuckDBPyConnection, store: StoreFile, flags: str, roles: str, reader: str) -> None:
@@ -172,8 +183,11 @@ def _key_shapes(connection: duckdb.DuckDBPyConnection, objects: str) -> list[lis
     return [shape or [] for (shape,) in shapes]
 
 
-def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str) -> Attached:
+def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kind: str, keeps_rows: bool) -> Attached:
     reader = column_reader(connection, store, kind)
+    if keeps_rows:
+        connection.execute(f"create table {KEPT} as select * from {reader}")
+        reader = KEPT
     found = {name: type_ for name, type_, *_ in connection.execute(f"describe select * from {reader}").fetchall()}
     for role, column in store.mapping.items():
         if column not in found:
@@ -185,7 +199,7 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
     stated = str("valid_to" in held).lower()
     _stage(connection, store, f"{stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns", roles, reader)
     absent = [role for role in store.columns if role not in held]
-    return Attached([], _constants(store, absent) | {"has_repeated_key": "false"})
+    return Attached([], _constants(store, absent) | {"has_repeated_key": "false"}, is_from_columns=True)
 
 
 def _constants(store: StoreFile, absent: Iterable[str]) -> dict[str, str]:

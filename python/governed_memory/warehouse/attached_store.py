@@ -35,6 +35,7 @@ def attached_store(name: str, database: str | None = None) -> StoreFile:
         entry["is_null_end_open"],
         tuple(entry["open_markers"]),
         path,
+        attests_writers=entry["attests_writers"],
     )
 
 

@@ -14,6 +14,9 @@ from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.readers import column_reader, json_objects, within_a_record_limit
 from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, ROLES, StoreFile
 
+# Where `attach` keeps the rows of a file as they are, when it is told to.
+KEPT = "kept_rows"
+
 
 def raw_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> list[dict[str, Any]]:
     """Each record of a file with the keys it has, in the order of the file. Dates and numbers of a column read as text in ISO form.
@@ -30,6 +33,16 @@ def raw_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> list
         return [{name: _plain(value) for name, value in row.items() if value is not None or name == end} for row in found]
     except (duckdb.Error, json.JSONDecodeError) as error:
         raise explain_unreadable(store, kind, error) from error
+
+
+def kept_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> list[str]:
+    """Each row of a file attached with `keeps_rows`, as JSON and in the order of record_index.
+
+    A line is as the file has it, envelope and all; a row of columns is an object with a key for each. It is the same reading of the file that
+    record_rows comes from, so what is judged is what is answered.
+    """
+    row = "json" if store.format() in (JSON_LINES, JSON_ARRAY) else f"to_json({KEPT})"
+    return [text for (text,) in connection.execute(f"select ({row})::varchar from {KEPT} order by rowid").fetchall()]
 
 
 def attached_records(connection: duckdb.DuckDBPyConnection, store_id: str) -> list[dict[str, Any]]:

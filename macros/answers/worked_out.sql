@@ -1,87 +1,3 @@
-{#- Answers to questions that are a lookup: at most one class of scope, as known now. `asked` is a relation of question_number, store_id
-    (null for every store), concept_id, asked_on, asked_scope (a list, empty for none), caller_parties (a list) and caller_boundary. One row per question and
-    store. -#}
-{% macro looked_up(asked) -%}
-with
-
-asked as (select * from {{ asked }}),
-
-questions as (
-    select asked.* exclude (store_id), stores.store_id
-    from asked
-    inner join {{ governed_memory.relation('stores') }} as stores
-        on stores.store_id = coalesce(asked.store_id, stores.store_id)
-),
-
--- a class that the concept does not name has the answer that holds without one
-found as (
-    select
-        questions.*,
-        segments.* exclude (store_id, concept_id, resolution, reasons, for_nobody_count, relevant_count, restricted_count),
-        {{ governed_memory.as_found('segments') }}
-    from questions
-    left join {{ governed_memory.relation('int_segments') }} as segments
-        on questions.store_id = segments.store_id and questions.concept_id = segments.concept_id
-        and (segments.question_class_id is null or segments.question_class_id = questions.asked_scope[1])
-        and {{ governed_memory.covers('segments', 'questions.asked_on') }}
-    qualify row_number() over (partition by questions.question_number, questions.store_id order by segments.question_class_id nulls last) = 1
-),
-
-{{ governed_memory.disclosed('found', ['question_number', 'store_id', 'concept_id', 'asked_on']) }}
-
-select *, {{ governed_memory.stores_disagree('question_number') }} as stores_disagree
-from governed_answers
-{%- endmacro %}
-
-{#- The answer to one question to one store that is a lookup: as `looked_up`, in a statement that is planned in a few milliseconds, which is
-    nearly all that it takes. No row where nothing is held. Parameters: $store_id, $concept_id, $asked_on, $parties, $boundary, and with
-    a class $question_class_id. -#}
-{% macro looked_up_one(has_class) -%}
-with
-
--- by itself, so that the index is used
-concept as materialized (
-    select * from {{ governed_memory.relation('int_segments') }}
-    where concept_id = $concept_id
-),
-
-found as (
-    select
-        *,
-        {{ '[$question_class_id]' if has_class else '[]' }}::varchar[] as asked_scope,
-        $parties::varchar[] as caller_parties,
-        $boundary as caller_boundary
-    from concept
-    where
-        store_id = $store_id
-        and {{ governed_memory.covers('concept', '$asked_on::date') }}
-        {% if has_class -%}
-        and (question_class_id is null or question_class_id = $question_class_id)
-    order by question_class_id nulls last
-    limit 1
-        {%- else -%}
-        and question_class_id is null
-        {%- endif %}
-),
-
-{{ governed_memory.disclosed('found', ['store_id']) }}
-
-select * from governed_answers
-{%- endmacro %}
-
-{#- The columns of a segment that say something where there is none: nothing is held. -#}
-{% macro as_found(segment) -%}
-    coalesce({{ segment }}.resolution, 'empty') as resolution,
-    coalesce({{ segment }}.reasons, ['not_held']) as reasons,
-    coalesce({{ segment }}.for_nobody_count, 0) as for_nobody_count,
-    coalesce({{ segment }}.relevant_count, 0) as relevant_count,
-    coalesce({{ segment }}.restricted_count, 0) as restricted_count
-{%- endmacro %}
-
-{% macro covers(period, on_date) -%}
-    coalesce({{ period }}.starts_on <= {{ on_date }}, true) and coalesce({{ period }}.ends_on >= {{ on_date }}, true)
-{%- endmacro %}
-
 {#- Answers to any questions, worked out from the records: with several classes of scope, or as known on a date (T6). `asked` as for
     `looked_up`; known_on holds for all of them. `concept_id`, where all are about one concept, lets its records be found by an index. -#}
 {% macro worked_out(asked, known_on=none, concept_id=none) -%}
@@ -126,8 +42,17 @@ candidates as materialized (
     {% if known_on %} where {{ governed_memory.is_known('records.known_at', known_on) }} {% endif %}
 ),
 
+{% if known_on -%}
 {{ governed_memory.standings('candidates', known_on) }},
 
+{% else -%}
+standings as (
+    select standings.*
+    from {{ governed_memory.relation('int_standings') }} as standings
+    semi join candidates on standings.store_id = candidates.store_id and standings.record_index = candidates.record_index
+),
+
+{% endif -%}
 edges as (
     {% if known_on %} {{ governed_memory.edges_known_on(known_on) }}
     {% else %}
@@ -183,36 +108,19 @@ releases as (
     group by all
 ),
 
-refused as (
-    select distinct candidates.store_id, candidates.concept_id, 'duplicate_record_id' as reason
-    from candidates
-    semi join ({{ governed_memory.clashing_rows(known_on) }}) as clashing
-        on candidates.store_id = clashing.store_id and candidates.record_index = clashing.record_index
-),
+refused as ({{ governed_memory.refused_concepts('questions', 'candidates', known_on) }}),
 
-held as (
-    select store_id, concept_id, is_validity_known, is_restricted, release_to, is_withdrawal, true as is_own
-    from candidates
-    union all
-    select candidates.store_id, candidates.concept_id, false, successors.is_restricted, successors.release_to, true, false
-    from edges
-    inner join candidates on edges.store_id = candidates.store_id and edges.predecessor_index = candidates.record_index
-    inner join {{ governed_memory.relation('records') }} as successors
-        on edges.store_id = successors.store_id and edges.successor_index = successors.record_index
-),
+{% if known_on -%}
+{{ governed_memory.holdings('candidates', 'edges') }},
 
+{% else -%}
 holdings as (
-    select
-        store_id,
-        concept_id,
-        count(*) filter (where is_own and not is_withdrawal) as held_count,
-        count(*) filter (where is_own and not is_withdrawal and is_validity_known) as known_count,
-        bool_or(not is_restricted) as holds_open,
-        list(distinct coalesce(release_to, [])) filter (where is_restricted) as held_for
-    from held
-    group by all
+    select holdings.*
+    from {{ governed_memory.relation('int_concept_holdings') }} as holdings
+    semi join questions on holdings.store_id = questions.store_id and holdings.concept_id = questions.concept_id
 ),
 
+{% endif -%}
 found as (
     select
         questions.asked_number as question_number,
@@ -222,10 +130,14 @@ found as (
         questions.asked_scope,
         questions.caller_parties,
         questions.caller_boundary,
-        case when refused.reason is not null then 'refused' else coalesce(side_lists.resolution, 'empty') end as resolution,
+        case
+            when refused.reason = 'integrity_failed' or refused.reason is not null and holdings.held_count > 0 then 'refused'
+            else coalesce(side_lists.resolution, 'empty')
+        end as resolution,
         side_lists.sides,
         coalesce(side_lists.for_nobody_count, 0) as for_nobody_count,
         case
+            when refused.reason = 'integrity_failed' then [refused.reason]
             when coalesce(holdings.held_count, 0) = 0 then ['not_held']
             when refused.reason is not null then [refused.reason]
             else {{ governed_memory.reason_codes('tallied', 'holdings.known_count', 'side_lists.resolution') }}
@@ -238,7 +150,7 @@ found as (
         case when refused.reason is null then next_changes.ends_on end as ends_on
     from questions
     left join holdings on questions.store_id = holdings.store_id and questions.concept_id = holdings.concept_id
-    left join refused on holdings.held_count > 0 and questions.store_id = refused.store_id and questions.concept_id = refused.concept_id
+    left join refused on questions.store_id = refused.store_id and questions.concept_id = refused.concept_id
     left join tallied on questions.question_number = tallied.question_number
     left join next_changes on questions.question_number = next_changes.question_number
     left join releases on questions.question_number = releases.question_number
@@ -279,26 +191,4 @@ found as (
         on near_edges.store_id = ineffective.store_id and near_edges.successor_index = ineffective.successor_index
         and near_edges.predecessor_index = ineffective.predecessor_index
     where {{ governed_memory.is_known('near_edges.successor_known_at', known_on) }}
-{%- endmacro %}
-
-{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__. -#}
-{% macro answer_fragments() -%}
-    {{- return({
-        'looked_up': governed_memory.looked_up('(__asked__)'),
-        'looked_up_one': governed_memory.looked_up_one(false),
-        'looked_up_one_of_a_class': governed_memory.looked_up_one(true),
-        'worked_out': governed_memory.worked_out('(__asked__)'),
-        'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
-        'explained': governed_memory.explained('(__asked__)'),
-        'explained_as_known': governed_memory.explained('(__asked__)', '__known__'),
-        'worked_out_one': governed_memory.worked_out(governed_memory.one_asked(), none, '$concept_id'),
-        'worked_out_one_as_known': governed_memory.worked_out(governed_memory.one_asked(), '$known_on', '$concept_id'),
-    }) -}}
-{%- endmacro %}
-
-{#- One question as parameters, in the shape of `asked`. -#}
-{% macro one_asked() -%}
-    (select
-        0 as question_number, $store_id::varchar as store_id, $concept_id as concept_id, $asked_on::date as asked_on,
-        $asked_scope::varchar[] as asked_scope, $parties::varchar[] as caller_parties, $boundary as caller_boundary)
 {%- endmacro %}

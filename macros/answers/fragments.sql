@@ -1,0 +1,21 @@
+{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__. -#}
+{% macro answer_fragments() -%}
+    {{- return({
+        'looked_up': governed_memory.looked_up('(__asked__)'),
+        'looked_up_one': governed_memory.looked_up_one(false),
+        'looked_up_one_of_a_class': governed_memory.looked_up_one(true),
+        'worked_out': governed_memory.worked_out('(__asked__)'),
+        'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
+        'explained': governed_memory.explained('(__asked__)'),
+        'explained_as_known': governed_memory.explained('(__asked__)', '__known__'),
+        'worked_out_one': governed_memory.worked_out(governed_memory.one_asked(), none, '$concept_id'),
+        'worked_out_one_as_known': governed_memory.worked_out(governed_memory.one_asked(), '$known_on', '$concept_id'),
+    }) -}}
+{%- endmacro %}
+
+{#- One question as parameters, in the shape of `asked`. -#}
+{% macro one_asked() -%}
+    (select
+        0 as question_number, $store_id::varchar as store_id, $concept_id as concept_id, $asked_on::date as asked_on,
+        $asked_scope::varchar[] as asked_scope, $parties::varchar[] as caller_parties, $boundary as caller_boundary)
+{%- endmacro %}

@@ -1,0 +1,87 @@
+{#- Answers to questions that are a lookup: at most one class of scope, as known now. `asked` is a relation of question_number, store_id
+    (null for every store), concept_id, asked_on, asked_scope (a list, empty for none), caller_parties (a list) and caller_boundary. One row per question and
+    store. -#}
+{% macro looked_up(asked) -%}
+with
+
+asked as (select * from {{ asked }}),
+
+questions as (
+    select asked.* exclude (store_id), stores.store_id
+    from asked
+    inner join {{ governed_memory.relation('stores') }} as stores
+        on stores.store_id = coalesce(asked.store_id, stores.store_id)
+),
+
+-- a concept of which the store holds no record has no segment
+failed as ({{ governed_memory.failed_concepts('questions') }}),
+
+-- a class that the concept does not name has the answer that holds without one
+found as (
+    select
+        questions.*,
+        segments.* exclude (store_id, concept_id, resolution, reasons, for_nobody_count, relevant_count, restricted_count),
+        {{ governed_memory.as_found('segments', 'failed') }}
+    from questions
+    left join failed on questions.store_id = failed.store_id and questions.concept_id = failed.concept_id
+    left join {{ governed_memory.relation('int_segments') }} as segments
+        on questions.store_id = segments.store_id and questions.concept_id = segments.concept_id
+        and (segments.question_class_id is null or segments.question_class_id = questions.asked_scope[1])
+        and {{ governed_memory.covers('segments', 'questions.asked_on') }}
+    qualify row_number() over (partition by questions.question_number, questions.store_id order by segments.question_class_id nulls last) = 1
+),
+
+{{ governed_memory.disclosed('found', ['question_number', 'store_id', 'concept_id', 'asked_on']) }}
+
+select *, {{ governed_memory.stores_disagree('question_number') }} as stores_disagree
+from governed_answers
+{%- endmacro %}
+
+{#- The answer to one question to one store that is a lookup: as `looked_up`, in a statement that is planned in a few milliseconds, which is
+    nearly all that it takes. No row where nothing is held. Parameters: $store_id, $concept_id, $asked_on, $parties, $boundary, and with
+    a class $question_class_id. -#}
+{% macro looked_up_one(has_class) -%}
+with
+
+-- by itself, so that the index is used
+concept as materialized (
+    select * from {{ governed_memory.relation('int_segments') }}
+    where concept_id = $concept_id
+),
+
+found as (
+    select
+        *,
+        {{ '[$question_class_id]' if has_class else '[]' }}::varchar[] as asked_scope,
+        $parties::varchar[] as caller_parties,
+        $boundary as caller_boundary
+    from concept
+    where
+        store_id = $store_id
+        and {{ governed_memory.covers('concept', '$asked_on::date') }}
+        {% if has_class -%}
+        and (question_class_id is null or question_class_id = $question_class_id)
+    order by question_class_id nulls last
+    limit 1
+        {%- else -%}
+        and question_class_id is null
+        {%- endif %}
+),
+
+{{ governed_memory.disclosed('found', ['store_id']) }}
+
+select * from governed_answers
+{%- endmacro %}
+
+{#- The columns of a segment that say something where there is none: nothing is held, or nothing is left of what was signed. -#}
+{% macro as_found(segment, failed) -%}
+    coalesce({{ segment }}.resolution, case when {{ failed }}.concept_id is null then 'empty' else 'refused' end) as resolution,
+    coalesce({{ segment }}.reasons, [case when {{ failed }}.concept_id is null then 'not_held' else 'integrity_failed' end]) as reasons,
+    coalesce({{ segment }}.for_nobody_count, 0) as for_nobody_count,
+    coalesce({{ segment }}.relevant_count, 0) as relevant_count,
+    coalesce({{ segment }}.restricted_count, 0) as restricted_count
+{%- endmacro %}
+
+{% macro covers(period, on_date) -%}
+    coalesce({{ period }}.starts_on <= {{ on_date }}, true) and coalesce({{ period }}.ends_on >= {{ on_date }}, true)
+{%- endmacro %}
