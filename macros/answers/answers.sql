@@ -226,11 +226,16 @@ select * from governed_answers
     where {{ governed_memory.is_known('near_edges.successor_known_at', known_on) }}
 {%- endmacro %}
 
-{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__. -#}
+{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__,
+    and so on for what else a caller's read takes. -#}
 {% macro answer_fragments() -%}
     {{- return({
         'looked_up': governed_memory.looked_up('(__asked__)'),
         'worked_out': governed_memory.worked_out('(__asked__)'),
         'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
+        'released': governed_memory.released('(__answers__)'),
+        'every_concept': governed_memory.every_concept(),
+        'disclosed_history': governed_memory.disclosed_history(),
+        'visible_beside': governed_memory.visible_beside(),
     }) -}}
 {%- endmacro %}
