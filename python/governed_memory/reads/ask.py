@@ -73,8 +73,14 @@ class Opened:
     notices: list[str] = field(default_factory=list)
 
 
-def open_to_ask(store: StoreFile | str | None, database: str | None = None, host: Host | None = None) -> Opened:
+def open_to_ask(store: StoreFile | str | None, database: str | None = None, host: Host | None = None, *, reads: Iterable[str] = ()) -> Opened:
     """Open a store file, with the registers of the host, or the built database, with those it was built with.
+
+    Args:
+        store: a file, the name of an attached store, or None for all of them.
+        database: the built database; by default the one GMEM_DATABASE names.
+        host: the host's configuration.
+        reads: models to read besides, which a file has to have built.
 
     Raises:
         InputError: it cannot be read, or no attached store has that name.
@@ -82,7 +88,7 @@ def open_to_ask(store: StoreFile | str | None, database: str | None = None, host
     if isinstance(store, StoreFile):
         given = host.given() if host else {}
         try:
-            connection, attached = warehouse.open_store_file(store, READS, given=given)
+            connection, attached = warehouse.open_store_file(store, {*READS, *reads}, given=given)
         except duckdb.ConversionException as error:
             raise InputError(f"{host.place if host else store.path}: {str(error).partition(chr(10))[0]}") from error
         return Opened(connection, (store.store_id,), False, attached.notices)
