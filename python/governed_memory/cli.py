@@ -24,6 +24,7 @@ ROOMS = {
     "diff": "reads",
     "ask": "reads",
     "status": "reads",
+    "conformance": "reads",
     "serve": "service",
 }
 
