@@ -34,7 +34,10 @@ def report_data(report: Report) -> dict[str, Any]:
         "covered": list(next(iter(report.results.values()))),
         "not_covered": dict(report.not_covered),
         "results": [
-            {"case": case, "paths": {name: {"status": result.status, "exposed": result.exposed, "problems": list(result.problems)} for name, result in paths.items()}}
+            {
+                "case": case,
+                "paths": {name: {"status": result.status, "exposed": result.exposed, "problems": list(result.problems)} for name, result in paths.items()},
+            }
             for case, paths in report.results.items()
         ],
         "cases": len(report.results),

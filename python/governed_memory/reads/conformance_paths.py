@@ -117,7 +117,10 @@ async def _session(prepared: Prepared, said: list[str], log: Any) -> Mapping[str
     arguments = [*GMEM[1:], "serve", f"--host={prepared.host}", f"--caller={case.principal}", f"--store={prepared.store}"]
     asked = {"as_of": case.as_of, **({"scope": list(case.scope)} if case.scope else {})}
     with anyio.fail_after(SECONDS):
-        async with stdio_client(StdioServerParameters(command=GMEM[0], args=arguments, env=_environment()), errlog=log) as streams, ClientSession(*streams) as session:
+        async with (
+            stdio_client(StdioServerParameters(command=GMEM[0], args=arguments, env=_environment()), errlog=log) as streams,
+            ClientSession(*streams) as session,
+        ):
             await session.initialize()
 
             async def call(tool: str, **given: Any) -> dict[str, Any]:
