@@ -12,6 +12,7 @@ from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.ask import Opened
 from governed_memory.reads.host import Caller, Host
 from governed_memory.reads.released import visible_beside
+from governed_memory.service.served import Served
 from governed_memory.warehouse import ROLES, StoreFile
 from governed_memory.warehouse.connection import built_path
 
@@ -35,7 +36,7 @@ NO_EFFECT = """
     order by all"""
 
 
-def check_record(opened: Opened, host: Host, caller: Caller, store: str, record: dict[str, Any], database: str | None) -> dict[str, Any]:
+def check_record(opened: Opened, served: Served, caller: Caller, store: str, record: dict[str, Any]) -> dict[str, Any]:
     """What the rules say of a record, were it appended.
 
     The records beside it are those that the caller may see, so an identifier of a withheld record reads as one that no record has: whoever
@@ -61,7 +62,8 @@ def check_record(opened: Opened, host: Host, caller: Caller, store: str, record:
         file = Path(folder) / "judged.jsonl"
         lines = [json.dumps(line, ensure_ascii=False, default=str) for line in [*beside, _written(json.loads(text), entry, caller)]]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return _judged(_store(str(file), store, entry, str(built_path(database)) if opened.is_built else None), host, opened.is_built, len(beside) + 1, record)
+        built = str(built_path(served.database)) if opened.is_built else None
+        return _judged(_store(str(file), store, entry, built), served.host, len(beside) + 1, record)
 
 
 def _stated(record: dict[str, Any]) -> dict[str, Any]:
@@ -89,11 +91,11 @@ def _store(path: str, store: str, entry: dict[str, Any], built: str | None) -> S
     )
 
 
-def _judged(store: StoreFile, host: Host, is_built: bool, place: int, record: dict[str, Any]) -> dict[str, Any]:
+def _judged(store: StoreFile, host: Host, place: int, record: dict[str, Any]) -> dict[str, Any]:
     connection, _ = warehouse.open_store_file(
         store,
         {"findings", "record_intervals", "record_supersessions"},
-        given=None if is_built else host.given(),
+        given=None if store.built else host.given(),
         kinds={"findings": "view", "records": "view", "int_record_periods": "table", "int_presence_offenders": "table", "int_value_offenders": "table"},
     )
     with connection:

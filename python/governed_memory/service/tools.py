@@ -194,7 +194,7 @@ def _check_record(call: Call) -> dict[str, Any]:
     store = call.store()
     if store is None:
         raise InputError(f"store: say for which store it is judged; served are {', '.join(call.opened.stores)}")
-    return check_record(call.opened, call.served.host, call.caller, store, call.given["record"], call.served.database)
+    return check_record(call.opened, call.served, call.caller, store, call.given["record"])
 
 
 def _profile(call: Call) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _profile(call: Call) -> dict[str, Any]:
 
 
 NOTHING = Opened(None, (), False)  # type: ignore[arg-type]
-ON_A_DATE = {"as_of": DAY, "scope": SCOPE, "known_on": KNOWN_ON, "store": STORE}
+ON_A_DATE: dict[str, dict[str, Any]] = {"as_of": DAY, "scope": SCOPE, "known_on": KNOWN_ON, "store": STORE}
 TOOLS = {
     "ask": Tool(
         "The answer to a question about a concept on a date, decided by the rules and disclosed for you. Outcomes: answered; abstained (the sides are "
@@ -228,7 +228,7 @@ TOOLS = {
     ),
     "check_record": Tool(
         "What the rules would say of a record beside those you may see, were it written by you. Nothing is written. Roles: record_id, concept, value, "
-        "valid_from, valid_to (the last day; null is open), source, concept_owner, owner_role, applies_to, does_not_apply_to, release_to, supersedes and others.",
+        "valid_from, valid_to (the last day; null is open), source, concept_owner, owner_role, applies_to, does_not_apply_to, release_to, supersedes.",
         _check_record, {"record": {"type": "object"}, "store": STORE}, ("record",),
     ),
     "profile": Tool("The profile that records follow: levels, fields with what was measured, and how other systems name them.", _profile, needs_stores=False),

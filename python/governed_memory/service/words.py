@@ -7,7 +7,7 @@ from typing import Any
 OUTCOMES = {
     "answered": "There is an answer.",
     "abstained": "The records disagree and no rule decides between them; all of them are shown.",
-    "refused": "There is something on this that is not for this caller, or that cannot be decided. It is no answer that nothing is known, and no other record stands in.",
+    "refused": "Something is held on this that is not for this caller or cannot be decided. Nothing else stands in for it.",
     "empty": "No record answers this question.",
 }
 REASONS = {
