@@ -117,13 +117,28 @@ where record_concept_id = concept_id or coalesce(list_has_any(visible_supersedes
 order by store_id, valid_from nulls last, known_at nulls last, record_index
 {%- endmacro %}
 
-{#- The visible records beside which a record of a concept is judged: of the same concept, of the identifiers it uses, and those that name
-    it. The rest is left out, so that the judgement is the same whether or not there is a record that the caller may not see. -#}
+{#- The visible records beside which a record of a concept is judged: of the same concept, of the identifiers it uses, and those that
+    replace one of these; each with what it replaces that is visible too. Of the rest nothing takes part, so that the judgement is the same
+    whether or not there is a record that the caller may not see. -#}
 {% macro visible_beside() -%}
-select record_index
-from {{ governed_memory.relation('records') }}
-where
-    store_id = __store__
-    and {{ governed_memory.is_visible('is_restricted', 'release_to', '__parties__', '__boundary__') }}
-    and (concept_id = __concept__ or list_contains(__names__, record_id) or coalesce(list_has_any(supersedes, __names__), false))
+with
+
+visible as (
+    select record_index, record_id, concept_id, supersedes
+    from {{ governed_memory.relation('records') }}
+    where
+        store_id = __store__
+        and {{ governed_memory.is_visible('is_restricted', 'release_to', '__parties__', '__boundary__') }}
+),
+
+named as (
+    select visible.*, list_filter(coalesce(visible.supersedes, []), lambda name: list_contains(visible_ids.record_ids, name)) as visible_supersedes
+    from visible
+    cross join (select list(distinct record_id) as record_ids from visible) as visible_ids
+)
+
+select record_index, visible_supersedes
+from named
+where concept_id = __concept__ or list_contains(__names__, record_id) or list_has_any(visible_supersedes, __names__)
+order by record_index
 {%- endmacro %}

@@ -80,10 +80,14 @@ def disclosed_history(opened: Opened, caller: Caller, concept: str, *, store: st
     return [_plain({name: row[column] for name, column in HISTORY.items()}) for row in warehouse.rows(opened.connection, sql)]
 
 
-def visible_beside(opened: Opened, caller: Caller, store: str, concept: str | None, names: Sequence[str]) -> list[int]:
-    """Which records of a store, by record_index, the caller may see that are of a concept, have one of these identifiers or name one."""
+def visible_beside(opened: Opened, caller: Caller, store: str, concept: str | None, names: Sequence[str]) -> dict[int, list[str]]:
+    """The records of a store that the caller may see and that are of a concept, have one of these identifiers or replace one.
+
+    Returns:
+        {record_index: the identifiers it replaces that are of visible records}, in the order of the store.
+    """
     sql = warehouse.fragment("visible_beside", store=literal(store), concept=text_sql(concept), names=names_sql(names), **_caller(caller))
-    return [row["record_index"] for row in warehouse.rows(opened.connection, sql)]
+    return {row["record_index"]: row["visible_supersedes"] for row in warehouse.rows(opened.connection, sql)}
 
 
 def names_sql(names: Sequence[str]) -> str:

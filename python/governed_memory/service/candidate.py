@@ -57,7 +57,10 @@ def check_record(opened: Opened, served: Served, caller: Caller, store: str, rec
     concept = record.get("concept")
     [entry] = warehouse.rows(opened.connection, "select * from stores where store_id = $store", {"store": store})
     places = visible_beside(opened, caller, store, None if concept is None else str(concept), names)
-    beside = warehouse.attached_records(opened.connection, store, places)
+    beside = [
+        {**held, "supersedes": replaced}
+        for held, replaced in zip(warehouse.attached_records(opened.connection, store, places), places.values(), strict=True)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "judged.jsonl"
         lines = [json.dumps(line, ensure_ascii=False, default=str) for line in [*beside, _written(json.loads(text), entry, caller)]]
