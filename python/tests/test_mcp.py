@@ -151,7 +151,15 @@ def test_a_withheld_identifier_is_one_that_does_not_exist_C25(url: str) -> None:
 
 
 def judged(url: str, token: str, **said: Any) -> dict[str, Any]:
-    record = {"record_id": "N-1", "concept": "discount", "value": "9 percent", "valid_from": "2026-11-01", "valid_to": None, "source": "S", "concept_owner": "f"}
+    record = {
+        "record_id": "N-1",
+        "concept": "discount",
+        "value": "9 percent",
+        "valid_from": "2026-11-01",
+        "valid_to": None,
+        "source": "S",
+        "concept_owner": "finance",
+    }
     return call(url, token, "check_record", record={**record, **said})
 
 
@@ -209,7 +217,10 @@ def test_callers_at_the_same_time_each_see_their_own_G8(url: str) -> None:
         found: dict[str, list[str]] = {}
 
         async def session(token: str) -> None:
-            async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http, Client(streamable_http_client(url, http_client=http)) as client:
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+                Client(streamable_http_client(url, http_client=http)) as client,
+            ):
                 found[token] = await asked(client)
 
         async with anyio.create_task_group() as group:

@@ -50,7 +50,7 @@ def _asked_in_sql(prepared: Prepared) -> Told:
     classes = f"[{', '.join(map(literal, case.scope))}]::varchar[]"
     ways = [f", scope => {classes}"]
     if len(case.scope) <= 1:
-        ways.append("".join(f", {literal(name)}" for name in case.scope))
+        ways.append("".join(f", question_class => {literal(name)}" for name in case.scope))
     with connection:
         found = [
             warehouse.rows(connection, f"select * from governed_answers(date {literal(case.as_of)}, {parties}, {literal(case.boundary)}{way})") for way in ways

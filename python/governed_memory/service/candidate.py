@@ -58,8 +58,7 @@ def check_record(opened: Opened, served: Served, caller: Caller, store: str, rec
     [entry] = warehouse.rows(opened.connection, "select * from stores where store_id = $store", {"store": store})
     places = visible_beside(opened, caller, store, None if concept is None else str(concept), names)
     beside = [
-        {**held, "supersedes": replaced}
-        for held, replaced in zip(warehouse.attached_records(opened.connection, store, places), places.values(), strict=True)
+        {**held, "supersedes": replaced} for held, replaced in zip(warehouse.attached_records(opened.connection, store, places), places.values(), strict=True)
     ]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "judged.jsonl"
