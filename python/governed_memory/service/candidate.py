@@ -12,6 +12,7 @@ from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.ask import Opened
 from governed_memory.reads.host import Caller, Host
 from governed_memory.reads.released import visible_beside
+from governed_memory.service.refusals import of_arguments
 from governed_memory.service.served import Served
 from governed_memory.warehouse import ROLES, StoreFile
 from governed_memory.warehouse.connection import built_path
@@ -47,11 +48,10 @@ def check_record(opened: Opened, served: Served, caller: Caller, store: str, rec
         it names and would not end, with the reason}.
 
     Raises:
-        InputError: the record has keys that are no roles, or is too long.
+        ToolError: the record has keys that are no roles, or is too long.
     """
-    text = json.dumps(_stated(record), ensure_ascii=False)
-    if len(text.encode()) > BYTES:
-        raise InputError(f"record: has more than {BYTES} bytes")
+    with of_arguments():
+        text = _stated(record)
     named = record.get("supersedes")
     names = [str(name) for name in [record.get("record_id"), *(named if isinstance(named, list) else [named])] if name is not None]
     concept = record.get("concept")
@@ -68,11 +68,14 @@ def check_record(opened: Opened, served: Served, caller: Caller, store: str, rec
         return _judged(_store(str(file), store, entry, built), served.host, len(beside) + 1, record)
 
 
-def _stated(record: dict[str, Any]) -> dict[str, Any]:
+def _stated(record: dict[str, Any]) -> str:
     for key in record:
         if key not in STATED:
             raise InputError(f"record: {key!r} is nothing that a record states here; {did_you_mean(key, STATED) or 'expected ' + ', '.join(STATED)}")
-    return record
+    text = json.dumps(record, ensure_ascii=False)
+    if len(text.encode("utf-8", "surrogatepass")) > BYTES:
+        raise InputError(f"record: has more than {BYTES} bytes")
+    return text
 
 
 def _written(record: dict[str, Any], entry: dict[str, Any], caller: Caller) -> dict[str, Any]:

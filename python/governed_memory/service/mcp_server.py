@@ -25,9 +25,10 @@ from starlette.applications import Starlette
 from governed_memory.errors import InputError
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
 from governed_memory.reads.host import Caller
+from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
 from governed_memory.service.tokens import Tokens
-from governed_memory.service.tools import TOOLS, ToolError, call_tool
+from governed_memory.service.tools import TOOLS, call_tool
 
 NAME = "governed-memory"
 INSTRUCTIONS = (

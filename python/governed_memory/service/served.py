@@ -41,11 +41,11 @@ class Served:
             InputError: it cannot be read, or a build is writing it.
         """
         if isinstance(self.store, StoreFile):
-            whole = self._read_file(self.store)
-            with whole.connection.cursor() as connection:
-                # A cursor is a session of its own and starts with the settings of the machine.
-                connection.execute("set TimeZone = 'UTC'")
-                yield replace(whole, connection=connection)
+            whole = self._file_for_one_call(self.store)
+            with whole.connection:
+                # It is a session of its own and starts with the settings of the machine.
+                whole.connection.execute("set TimeZone = 'UTC'")
+                yield whole
         else:
             found = open_to_ask(self.store, self.database, self.host)
             # One attached store is asked as if there were no other.
@@ -53,14 +53,14 @@ class Served:
             with found.connection:
                 yield replace(found, stores=names)
 
-    def _read_file(self, store: StoreFile) -> Opened:
+    def _file_for_one_call(self, store: StoreFile) -> Opened:
         with self._lock:
             signature = _signature(store)
             if self._file is None or signature != self._signature:
                 self._file = None
                 self._file = open_to_ask(store, None, self.host, reads=READS)
                 self._signature = signature
-            return self._file
+            return replace(self._file, connection=self._file.connection.cursor())
 
 
 def _signature(store: StoreFile) -> tuple[tuple[str, int, int], ...]:

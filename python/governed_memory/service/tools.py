@@ -16,6 +16,7 @@ from governed_memory.reads.ask import Opened, Question, ask
 from governed_memory.reads.host import Caller
 from governed_memory.reads.released import INDEX, disclosed_history, released
 from governed_memory.service.candidate import check_record
+from governed_memory.service.refusals import ToolError, of_arguments
 from governed_memory.service.served import Served
 from governed_memory.service.words import in_words
 
@@ -30,19 +31,6 @@ KNOWN_ON = {"type": "string", "description": "as known at the end of that day (y
 STORE = {"type": "string", "description": "one of the stores served; all of them if left out"}
 
 
-class ToolError(Exception):
-    """What a call is refused with: a code for programs, and one line for whoever reads it."""
-
-    def __init__(self, code: str, message: str) -> None:
-        """A refusal with a code of: unknown_tool, unknown_argument, invalid_argument, store_unavailable, internal."""
-        super().__init__(message)
-        self.code = code
-
-    def as_data(self) -> dict[str, Any]:
-        """The refusal as a tool's result."""
-        return {"error": {"code": self.code, "message": str(self)}}
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call: the stores, who calls, and the arguments, whose kinds are as the tool says."""
@@ -55,18 +43,19 @@ class Call:
     def asked(self) -> dict[str, Any]:
         """The arguments that say what is asked, each a date where it has to be."""
         known_on = self.given.get("known_on")
-        return {
-            "as_of": day("as_of", self.given["as_of"]),
-            "known_on": None if known_on is None else instant("known_on", known_on),
-            "scope": tuple(self.given.get("scope") or ()),
-            "store": self.store(),
-        }
+        with of_arguments():
+            return {
+                "as_of": day("as_of", self.given["as_of"]),
+                "known_on": None if known_on is None else instant("known_on", known_on),
+                "scope": tuple(self.given.get("scope") or ()),
+                "store": self.store(),
+            }
 
     def store(self) -> str | None:
         """The store that is named; the only one where there is only one."""
         name = self.given.get("store")
         if name is not None and name not in self.opened.stores:
-            raise InputError(f"store: none is called {name!r}; served are {', '.join(self.opened.stores)}")
+            raise ToolError("invalid_argument", f"store: none is called {name!r}; served are {', '.join(self.opened.stores)}")
         return self.opened.stores[0] if name is None and len(self.opened.stores) == 1 else name
 
 
@@ -108,8 +97,6 @@ def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any
             return tool.answer(Call(served, NOTHING, caller, given))
         with _opened(served) as opened:
             return tool.answer(Call(served, opened, caller, given))
-    except InputError as error:
-        raise ToolError("invalid_argument", str(error)) from None
     except ToolError:
         raise
     except Exception as error:
@@ -193,7 +180,7 @@ def _history(call: Call) -> dict[str, Any]:
 def _check_record(call: Call) -> dict[str, Any]:
     store = call.store()
     if store is None:
-        raise InputError(f"store: say for which store it is judged; served are {', '.join(call.opened.stores)}")
+        raise ToolError("invalid_argument", f"store: say for which store it is judged; served are {', '.join(call.opened.stores)}")
     return check_record(call.opened, call.served, call.caller, store, call.given["record"])
 
 
