@@ -12,6 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import duckdb
+
 from governed_memory import warehouse
 from governed_memory.errors import GovernedMemoryError
 from governed_memory.reads.ask import READS, Question
@@ -28,12 +30,19 @@ class Path:
     """A way to ask.
 
     Attributes:
-        told: what it gives for a case.
+        ask: gives its answer to a case.
         missing: why it cannot be covered here; '' where it can.
     """
 
-    told: Callable[[Prepared], Told]
+    ask: Callable[[Prepared], Told]
     missing: Callable[[], str] = str
+
+    def told(self, prepared: Prepared) -> Told:
+        """What it gives for a case; an error is something it put out, too."""
+        try:
+            return self.ask(prepared)
+        except (GovernedMemoryError, duckdb.Error, subprocess.TimeoutExpired, ValueError) as error:
+            return Told(None, str(error), f"gave no answer ({type(error).__name__})")
 
 
 def store_of(prepared: Prepared) -> StoreFile:
@@ -158,18 +167,15 @@ def _of_module(module: str) -> Path:
             return f"there is no {module}"
         return "" if hasattr(import_module(module), "conformance_answer") else f"{module} has no conformance_answer"
 
-    def told(prepared: Prepared) -> Told:
+    def ask(prepared: Prepared) -> Told:
         case = prepared.case
         host = read_host(str(prepared.host))
         assert host is not None
         question = Question(case.concept, case.as_of, host.caller(case.principal), case.scope)
-        try:
-            answer, everything = import_module(module).conformance_answer(store_of(prepared), host, question)
-        except GovernedMemoryError as error:
-            return Told(None, str(error))
+        answer, everything = import_module(module).conformance_answer(store_of(prepared), host, question)
         return Told(answer, f"{everything}\n{json.dumps(answer, default=str, ensure_ascii=False)}")
 
-    return Path(told, missing)
+    return Path(ask, missing)
 
 
 PATHS: dict[str, Path] = {
