@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import os
-import types
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from governed_memory import cli
+from governed_memory.errors import InputError
 from governed_memory.reads import conformance_paths
 from governed_memory.reads.conformance import EXPOSED, FAIL, PASS, Told, conformance, judge, read_fixture
 from governed_memory.reads.conformance_paths import PATHS
@@ -110,28 +109,30 @@ def test_what_a_path_says_beside_its_answer_counts_as_exposed(tmp_path: Path) ->
     assert judge(case.expected, Told(None, "")).problems == ("gave no answer",)
 
 
-def test_a_path_of_a_module_that_is_there_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A path plugs in by one function; without it, or without its module, it is said not to be covered."""
+@pytest.mark.parametrize("name", ["governed_sql", "published"])
+def test_the_paths_of_other_modules_G5_G7(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Governed SQL and the file of an audience, each where its module is there; else it is said."""
+    fixture = file_of(tmp_path, FIXTURE)
+    why = PATHS[name].missing()
+    if why:
+        assert cli.main(["conformance", fixture, f"--path={name}"]) == 2
+        assert f"none of these paths is covered: {name} (there is no governed_memory.reads." in capsys.readouterr().err
+        assert conformance(fixture, ["sql", name]).not_covered == {name: why}
+    else:
+        report = conformance(fixture, [name])
+        assert report.is_met, report
+
+
+def test_an_error_of_a_path_is_something_it_put_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no answer, and what it says is looked at like all the rest."""
     fixture = file_of(tmp_path, {**FIXTURE, "cases": FIXTURE["cases"][1:2]})
-    there = types.ModuleType("there")
-    monkeypatch.setattr(conformance_paths, "find_spec", lambda name: None if name == "gone" else object())
-    monkeypatch.setattr(conformance_paths, "import_module", lambda name: there if name == "there" else import_module(name))
-    monkeypatch.setitem(PATHS, "published", conformance_paths._of_module("there"))
-    monkeypatch.setitem(PATHS, "governed_sql", conformance_paths._of_module("gone"))
-    assert conformance(fixture, ["sql", "published", "governed_sql"]).not_covered == {
-        "governed_sql": "there is no gone",
-        "published": "there has no conformance_answer",
-    }
-    assert cli.main(["conformance", fixture, "--path=published"]) == 2
-    assert "none of these paths is covered: published (there has no conformance_answer)" in capsys.readouterr().err
 
-    def answer(store: Any, host: Any, question: Any) -> tuple[dict[str, Any], str]:
-        assert (store.policy_id, host.caller("rep").parties, question.concept) == ("abstain", ("sales", "rep"), "margin")
-        return {"outcome": "refused", "answer": None, "sides": None, "reasons": ["not_released"], "withheld_records": 1}, "M-1"
+    def ask(prepared: Any) -> Told:
+        raise InputError("record M-1 cannot be read")
 
-    monkeypatch.setattr(there, "conformance_answer", answer, raising=False)
-    [(_, paths)] = conformance(fixture, ["sql", "published"]).results.items()
-    assert {name: result.status for name, result in paths.items()} == {"sql": PASS, "published": EXPOSED}
+    monkeypatch.setitem(PATHS, "sql", conformance_paths.Path(ask))
+    [paths] = conformance(fixture, ["sql"]).results.values()
+    assert (paths["sql"].status, paths["sql"].problems) == (EXPOSED, ("1 forbidden text occurs", "gave no answer (InputError)"))
 
 
 def test_without_the_extra_mcp_is_not_covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

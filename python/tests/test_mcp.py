@@ -45,6 +45,7 @@ RECORDS: list[dict[str, Any]] = [
     {"record_id": "T-2", "concept": "travel", "value": "by train", "valid_from": "2024-01-01", **OPEN},
     {"record_id": "P-1", "concept": "price", "value": "list", "valid_from": "2026-01-01", **OPEN, "release_to": ["sales"]},
     {"record_id": "W-1", "valid_from": "2026-08-01", "valid_to": None, "supersedes": ["M-1"], "withdrawal": "SECRET-REASON", "source": "BOARD-10"},
+    {"record_id": "W-2", "concept": "travel", "valid_from": "2026-08-02", "valid_to": None, "supersedes": ["M-1"], "withdrawal": "SECRET-OTHER"},
 ]  # fmt: skip
 HIDDEN_FROM_BOB = ("SECRET", "M-1", "D-2", "BOARD-9", "2026-07-01", "W-1")
 HOST = {

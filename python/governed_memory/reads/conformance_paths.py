@@ -15,10 +15,10 @@ from typing import Any
 import duckdb
 
 from governed_memory import warehouse
-from governed_memory.errors import GovernedMemoryError
-from governed_memory.reads.ask import READS, Question
+from governed_memory.errors import GovernedMemoryError, InputError
+from governed_memory.reads.ask import READS, open_to_ask
 from governed_memory.reads.conformance import Case, Prepared, Told
-from governed_memory.reads.host import read_host
+from governed_memory.reads.host import Host, read_host
 from governed_memory.warehouse import StoreFile, literal
 
 SECONDS = 60
@@ -53,8 +53,7 @@ def store_of(prepared: Prepared) -> StoreFile:
 def _asked_in_sql(prepared: Prepared) -> Told:
     """`governed_answers`, the SQL that analysts call: what the build has worked out, and the same worked out again."""
     case = prepared.case
-    host = read_host(str(prepared.host))
-    connection, _ = warehouse.open_store_file(store_of(prepared), {*READS, "governed_answers"}, given=host.given() if host else {})
+    connection, _ = warehouse.open_store_file(store_of(prepared), {*READS, "governed_answers"}, given=_host(prepared).given())
     parties = f"[{', '.join(map(literal, case.parties))}]::varchar[]"
     classes = f"[{', '.join(map(literal, case.scope))}]::varchar[]"
     ways = [f", scope => {classes}"]
@@ -64,17 +63,20 @@ def _asked_in_sql(prepared: Prepared) -> Told:
         found = [
             warehouse.rows(connection, f"select * from governed_answers(date {literal(case.as_of)}, {parties}, {literal(case.boundary)}{way})") for way in ways
         ]
-    everything = json.dumps(found, default=str, ensure_ascii=False)
-    answers = [_from_sql(case, rows) for rows in found]
+    everything = _as_text(found)
+    answers = [_from_row(_about(case, rows)) for rows in found]
     if any(answer != answers[0] for answer in answers):
         return Told(None, everything, "looks up another answer than it works out")
     return Told(answers[0], everything)
 
 
-def _from_sql(case: Case, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    row = next((row for row in rows if row["concept_id"] == case.concept), None)
+def _about(case: Case, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    return next((row for row in rows if row["concept_id"] == case.concept), None)
+
+
+def _from_row(row: dict[str, Any] | None) -> dict[str, Any]:
     if row is None:
-        # The function has no row for what a store does not hold.
+        # There is no row for what a store does not hold.
         return {"outcome": "empty", "answer": None, "sides": None, "reasons": ["not_held"], "withheld_records": 0}
     decided = row["outcome"] == "answered" and row["sides"] is None
     return {
@@ -159,29 +161,65 @@ def _without_mcp() -> str:
     return "" if find_spec("mcp") and find_spec("uvicorn") else "the `mcp` extra is not installed"
 
 
-def _of_module(module: str) -> Path:
-    """A path that another module provides, as `conformance_answer(store, host, question)`: it gives the answer, as `ask` does, and all else it put out."""
+def _asked_in_governed_sql(prepared: Prepared) -> Told:
+    """`governed_sql`: a statement over what the caller may see, for each table that there is."""
+    case, host = prepared.case, _host(prepared)
+    governed_sql = import_module(SANDBOX).governed_sql
+    opened = open_to_ask(store_of(prepared), None, host)
+    asked = {"caller": host.caller(case.principal), "as_of": case.as_of, "scope": case.scope}
+    found = {name: governed_sql(opened, f"select * from {name}", **asked).to_dicts() for name in ("answers", "records", "concepts", "asked")}
+    shown = [record for record in found["records"] if record["concept_id"] == case.concept]
+    row = next((answer for answer in found["answers"] if answer["concept_id"] == case.concept), None)
+    is_answered = row is not None and row["outcome"] == "answered"
+    whole = row and {**row, "record_id": shown[0]["record_id"] if is_answered and len(shown) == 1 else None, "sides": None if is_answered else shown or None}
+    return Told(_from_row(whole), _as_text(found))
 
-    def missing() -> str:
-        if find_spec(module) is None:
-            return f"there is no {module}"
-        return "" if hasattr(import_module(module), "conformance_answer") else f"{module} has no conformance_answer"
 
-    def ask(prepared: Prepared) -> Told:
-        case = prepared.case
-        host = read_host(str(prepared.host))
-        assert host is not None
-        question = Question(case.concept, case.as_of, host.caller(case.principal), case.scope)
-        answer, everything = import_module(module).conformance_answer(store_of(prepared), host, question)
-        return Told(answer, f"{everything}\n{json.dumps(answer, default=str, ensure_ascii=False)}")
+def _asked_in_published_file(prepared: Prepared) -> Told:
+    """The file that `gmem publish` writes for one audience: its answer on the date, and all that it holds, to the byte."""
+    case, host = prepared.case, _host(prepared)
+    if len(case.scope) > 1:
+        raise InputError("a published file answers for one class of question at a time")
+    folder = prepared.store.parent
+    with warehouse.open_store_file(store_of(prepared), BUILT, given=host.given())[0] as connection:
+        connection.execute(f"attach {literal(folder / 'built.duckdb')} as built")
+        for name in sorted(BUILT):
+            connection.execute(f"create table built.{name} as select * from main.{name}")
+        connection.execute("detach built")
+    file = folder / "published.duckdb"
+    import_module(PUBLISH).publish(file, audience=host.caller(case.principal), database=str(folder / "built.duckdb"))
+    with warehouse.open_memory() as connection:
+        connection.execute(f"attach {literal(file)} as published (read_only)")
+        connection.execute("use published")
+        question_class = "".join(f", {literal(name)}" for name in case.scope)
+        answers = warehouse.rows(connection, f"select * from answers_as_of(date {literal(case.as_of)}{question_class})")
+        names = [row["name"] for row in warehouse.rows(connection, "select table_name as name from duckdb_tables() where database_name = 'published'")]
+        found = {name: warehouse.rows(connection, f'select * from "{name}"') for name in sorted(names)}
+    return Told(_from_row(_about(case, answers)), _as_text([answers, found]) + file.read_bytes().decode("utf-8", "ignore"))
 
-    return Path(ask, missing)
 
+def _host(prepared: Prepared) -> Host:
+    host = read_host(str(prepared.host))
+    assert host is not None
+    return host
+
+
+def _as_text(found: Any) -> str:
+    return json.dumps(found, default=str, ensure_ascii=False)
+
+
+def _without(module: str) -> Callable[[], str]:
+    return lambda: "" if find_spec(module) else f"there is no {module}"
+
+
+SANDBOX, PUBLISH = "governed_memory.reads.sandbox", "governed_memory.reads.publish"
+# What publishing for an audience reads of a built database, and what tells one.
+BUILT = {"concept_segments", "record_intervals_built", "records", "question_classes", "stores", "stg_build"}
 
 PATHS: dict[str, Path] = {
     "sql": Path(_asked_in_sql),
     "cli": Path(_asked_on_command_line),
     "mcp": Path(_asked_over_mcp, _without_mcp),
-    "governed_sql": _of_module("governed_memory.reads.sandbox"),
-    "published": _of_module("governed_memory.reads.publish"),
+    "governed_sql": Path(_asked_in_governed_sql, _without(SANDBOX)),
+    "published": Path(_asked_in_published_file, _without(PUBLISH)),
 }
