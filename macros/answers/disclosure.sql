@@ -23,12 +23,15 @@ outcomes as (
     from seen
 ),
 
-governed_answers as (
+shown as (
     select
         {{ keys | join(', ') }},
         outcome,
         case when outcome = 'answered' and resolution = 'decided' then visible_sides[1] end as answer,
-        case when outcome <> 'refused' and resolution in ('unresolved', 'several') then visible_sides end as sides,
+        case when outcome <> 'refused' and resolution in ('unresolved', 'several') then list_transform(
+            visible_sides,
+            lambda side: {'record_id': side.record_id, 'value': side.value, 'source_id': side.source_id, 'valid_from': side.valid_from}
+        ) end as sides,
         list_concat(
             reasons,
             case when len(asked_scope) = 0 and list_contains(reasons, 'out_of_scope') then ['scope_required'] end,
@@ -46,6 +49,21 @@ governed_answers as (
                 then ends_on + 1
         end as stable_until
     from outcomes
+),
+
+governed_answers as (
+    select
+        {{ keys | join(', ') }},
+        outcome,
+        answer.record_id as record_id,
+        answer.value as value,
+        answer.source_id as source_id,
+        answer.valid_from as valid_from,
+        sides,
+        reasons,
+        withheld_count,
+        stable_until
+    from shown
 )
 {%- endmacro %}
 
@@ -55,10 +73,9 @@ governed_answers as (
     ({{ boundary }} = 'inside' and not {{ is_restricted }} or coalesce(list_has_any({{ release_to }}, {{ parties }}), false))
 {%- endmacro %}
 
-{#- Whether stores answer one question with different values; nothing merges them. -#}
+{#- Whether the stores that answer one question name different values for it; nothing merges them. -#}
 {% macro stores_disagree(question) -%}
     count(distinct case
-        when outcome = 'answered' then
-            list_sort(list_distinct(list_transform(coalesce(sides, [answer]), lambda side: coalesce(side.value, ''))))
+        when outcome = 'answered' then list_sort(list_distinct(coalesce(list_transform(sides, lambda side: coalesce(side.value, '')), [coalesce(value, '')])))
     end) over (partition by {{ question }}) > 1
 {%- endmacro %}

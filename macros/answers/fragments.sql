@@ -1,4 +1,5 @@
-{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__. -#}
+{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__,
+    and so on for what else a caller's read takes. -#}
 {% macro answer_fragments() -%}
     {{- return({
         'looked_up': governed_memory.looked_up('(__asked__)'),
@@ -8,6 +9,10 @@
         'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
         'explained': governed_memory.explained('(__asked__)'),
         'explained_as_known': governed_memory.explained('(__asked__)', '__known__'),
+        'released': governed_memory.released('(__answers__)'),
+        'every_concept': governed_memory.every_concept(),
+        'disclosed_history': governed_memory.disclosed_history(),
+        'visible_beside': governed_memory.visible_beside(),
         'worked_out_one': governed_memory.worked_out(governed_memory.one_asked(), none, '$concept_id'),
         'worked_out_one_as_known': governed_memory.worked_out(governed_memory.one_asked(), '$known_on', '$concept_id'),
     }) -}}

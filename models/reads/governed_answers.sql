@@ -22,9 +22,8 @@
         where concept_id is not null
     )
 {%- endset -%}
-{%- set columns = '* exclude (answer), answer.record_id as record_id, answer.value as value, answer.source_id as source_id, answer.valid_from as valid_from' %}
-select {{ columns }} from ({{ governed_memory.looked_up('(' ~ asked | replace('__scope__', '[]::varchar[]') ~ ')') }})
+{{ governed_memory.looked_up('(' ~ asked | replace('__scope__', '[]::varchar[]') ~ ')') }}
 ;
-select {{ columns }} from ({{ governed_memory.looked_up('(' ~ asked | replace('__scope__', '[cast(question_class as varchar)]') ~ ')') }})
+{{ governed_memory.looked_up('(' ~ asked | replace('__scope__', '[cast(question_class as varchar)]') ~ ')') }}
 ;
-select {{ columns }} from ({{ governed_memory.worked_out('(' ~ asked | replace('__scope__', "coalesce(cast(scope as varchar[]), [])") ~ ')', 'known_on') }})
+{{ governed_memory.worked_out('(' ~ asked | replace('__scope__', "coalesce(cast(scope as varchar[]), [])") ~ ')', 'known_on') }}

@@ -25,6 +25,8 @@ ROOMS = {
     "ask": "reads",
     "attest": "reads",
     "status": "reads",
+    "conformance": "reads",
+    "serve": "service",
 }
 
 

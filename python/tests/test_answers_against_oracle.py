@@ -62,8 +62,7 @@ def governed_store(number: int, parts: Any) -> dict[str, Any]:
 
 def told(answer: dict[str, Any]) -> answer_oracle.Answer:
     sides = tuple(sorted(side["record_id"] or "" for side in answer["sides"] or []))
-    told = answer["answer"] or {"record_id": None, "value": None}
-    return answer_oracle.Answer(answer["outcome"], told["record_id"], told["value"], sides, tuple(sorted(answer["reasons"])), answer["withheld_count"])
+    return answer_oracle.Answer(answer["outcome"], answer["record_id"], answer["value"], sides, tuple(sorted(answer["reasons"])), answer["withheld_count"])
 
 
 def asked(stores: list[dict[str, Any]], scopes: tuple[list[str], ...]) -> list[tuple[Any, ...]]:

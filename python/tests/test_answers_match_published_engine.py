@@ -118,8 +118,7 @@ def decided(store: dict[str, Any], facts: list[Any], on_date: datetime.date, sco
 
 def told(answer: dict[str, Any]) -> tuple[Any, ...]:
     sides = tuple(side["record_id"] for side in answer["sides"] or [])
-    record_id = answer["answer"]["record_id"] if answer["answer"] else None
-    return answer["outcome"], record_id, sides, set(answer["reasons"]) - {"scope_required"}, answer["withheld_count"]
+    return answer["outcome"], answer["record_id"], sides, set(answer["reasons"]) - {"scope_required"}, answer["withheld_count"]
 
 
 def test_answers_are_those_of_the_published_engine(batch_file: Path) -> None:

@@ -9,17 +9,21 @@ from typing import Any
 from governed_memory.warehouse import seed
 
 
-def profile_yaml() -> str:
-    """Levels, fields with what was measured, the mapping per target, and the published results, as YAML."""
-    import yaml
-
-    document = {
+def profile() -> dict[str, Any]:
+    """Levels, fields with what was measured, the mapping per target, and the published results."""
+    return {
         "levels": [{"level": int(row["level"]), "name": row["name"], "unlocks": row["unlocks"]} for row in seed("profile_levels")],
         "fields": [_field(row) for row in seed("profile_fields")],
         "mappings": _mappings(),
         "published_results": [{key: value for key, value in row.items() if value} for row in seed("published_results")],
     }
-    return str(yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=140))
+
+
+def profile_yaml() -> str:
+    """The profile as YAML."""
+    import yaml
+
+    return str(yaml.safe_dump(profile(), allow_unicode=True, sort_keys=False, width=140))
 
 
 def mappings_csv() -> str:

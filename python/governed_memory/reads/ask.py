@@ -76,10 +76,24 @@ class Opened:
     notices: list[str] = field(default_factory=list)
 
 
-def open_to_ask(store: StoreFile | str | None, database: str | None = None, host: Host | None = None, attestations: str | None = None) -> Opened:
+def open_to_ask(
+    store: StoreFile | str | None,
+    database: str | None = None,
+    host: Host | None = None,
+    attestations: str | None = None,
+    *,
+    reads: Iterable[str] = (),
+) -> Opened:
     """Open a store file, with the registers of the host, or the built database, with those it was built with.
 
     A file is held against its attestations (G9): those named, else those beside it; without any it is read as it is.
+
+    Args:
+        store: a file, the name of an attached store, or None for all of them.
+        database: the built database; by default the one GMEM_DATABASE names.
+        host: the host's configuration.
+        attestations: for a file: what its host signed of it.
+        reads: models to read besides, which a file has to have built.
 
     Raises:
         InputError: it cannot be read or verified, or no attached store has that name.
@@ -89,7 +103,7 @@ def open_to_ask(store: StoreFile | str | None, database: str | None = None, host
         is_attested = attestations is not None or path.exists() or known_head(host, store.store_id) is not None
         given = (host.given() if host else {}) | ({FAILURES: warehouse.rows_as_sql(FAILURES, [])} if is_attested else {})
         try:
-            connection, attached = warehouse.open_store_file(store, READS, given=given, keeps_rows=is_attested)
+            connection, attached = warehouse.open_store_file(store, {*READS, *reads}, given=given, keeps_rows=is_attested)
         except duckdb.ConversionException as error:
             raise InputError(f"{host.place if host else store.path}: {str(error).partition(chr(10))[0]}") from error
         notices = refuse_what_fails(connection, store, attached, host, path) if is_attested else []
@@ -195,7 +209,7 @@ def _answer(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "store": row["store_id"],
         "outcome": row["outcome"],
-        "answer": None if row["answer"] is None else _side(row["answer"]),
+        "answer": _side(row) if row["outcome"] == "answered" and row["sides"] is None else None,
         "sides": None if row["sides"] is None else [_side(side) for side in row["sides"]],
         "reasons": row["reasons"],
         "withheld_records": row["withheld_count"],

@@ -134,7 +134,9 @@ def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] |
         raise InputError(f"{path}: {where}: boundary is {INSIDE} or {OUTSIDE}, got {boundary!r}")
     token = None
     if "token" in entry:
-        [(kind, value)] = _mapping(path, f"the token of {where}", entry["token"]).items() or [(None, None)]
+        given = entry["token"]
+        # What stands there is not repeated: it may be the token itself.
+        [(kind, value)] = given.items() if isinstance(given, dict) and len(given) == 1 else [(None, None)]
         if kind not in ("env", "file") or not isinstance(value, str):
             raise InputError(f"{path}: the token of {where} is given as {{env: NAME}} or {{file: PATH}}, never in this file itself")
         token = (kind, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+from collections.abc import Collection
 from typing import Any
 
 import duckdb
@@ -45,22 +46,23 @@ def kept_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> lis
     return [text for (text,) in connection.execute(f"select ({row})::varchar from {KEPT} order by rowid").fetchall()]
 
 
-def attached_records(connection: duckdb.DuckDBPyConnection, store_id: str) -> list[dict[str, Any]]:
+def attached_records(connection: duckdb.DuckDBPyConnection, store_id: str, only: Collection[int] | None = None) -> list[dict[str, Any]]:
     """Each record of an attached store as the built tables hold it, in the order of arrival, with a key for each role that it states.
 
     What the tables hold must not read back as something else: an end that is no date has no key, since null would open it, and a list in
     which nothing can be read stays one, since [] says nothing (C11).
 
     Args:
-        connection: the built database.
+        connection: the built database, or one over a store file.
         store_id: a store in it.
+        only: the records of these places (record_index); all if None.
     """
     columns = ", ".join(f"{HELD_AS.get(role, role)} as {role}" for role in ROLES)
     found = rows(
         connection,
         f"""select {columns}, is_valid_to_stated and valid_to_problem is distinct from 'not_a_date' as is_end_known
-        from record_rows where store_id = $store order by record_index""",
-        {"store": store_id},
+        from record_rows where store_id = $store and ($only::bigint[] is null or list_contains($only, record_index)) order by record_index""",
+        {"store": store_id, "only": None if only is None else list(only)},
     )
     return [{role: _held(role, row[role]) for role in ROLES if (row["is_end_known"] if role == "valid_to" else row[role] is not None)} for row in found]
 

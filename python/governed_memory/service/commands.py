@@ -1,0 +1,75 @@
+"""`gmem serve`: the reads for agents, over MCP. A boundary: who asks is fixed by the host file, at the start or by a token (rule G8)."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import sys
+from importlib.util import find_spec
+
+from governed_memory.errors import InputError
+from governed_memory.reads.ask_commands import with_policy
+from governed_memory.reads.host import read_host
+from governed_memory.service.served import Served
+from governed_memory.service.tokens import Tokens
+from governed_memory.warehouse import StoreFile, named_store
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this room's commands to the root parser."""
+    parser = commands.add_parser("serve", help="serve agents over MCP: standard input and output for one caller, or HTTP for callers with tokens")
+    parser.add_argument("--host", metavar="FILE", help="the host file: callers, tokens, owners, policies (default: GMEM_HOST)")
+    parser.add_argument("--caller", metavar="NAME", help="on standard input and output: who is served, as the host file names them")
+    parser.add_argument("--http", metavar="ADDRESS:PORT", help="serve over HTTP; who calls is told by bearer tokens that the host file names")
+    parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
+    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
+    parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
+    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    parser.set_defaults(run=run_serve)
+
+
+def run_serve(arguments: argparse.Namespace) -> int:
+    """Serve until the input ends or the server is interrupted."""
+    if find_spec("mcp") is None or find_spec("uvicorn") is None:
+        raise InputError("serving needs the `mcp` extra; install it with: pip install 'governed-memory[mcp]'")
+    host = read_host(arguments.host)
+    if host is None:
+        raise InputError("say with --host which file names the callers; only the host's configuration can say who asks")
+    if (arguments.caller is None) == (arguments.http is None):
+        raise InputError("give --caller NAME to serve one caller on standard input and output, or --http ADDRESS:PORT to serve callers with tokens")
+    store = None if arguments.store is None else named_store(arguments.store, arguments.map)
+    if isinstance(store, StoreFile):
+        store = with_policy(store, arguments.policy, host)
+    elif arguments.policy:
+        raise InputError("--policy is for a store file; an attached store has the policy that its project states")
+    # Everything that can be wrong is said before anybody is served.
+    caller = None if arguments.caller is None else host.caller(arguments.caller)
+    place = None if arguments.http is None else _place(arguments.http)
+    tokens = None if arguments.http is None else Tokens(host)
+    served = Served(store, arguments.database, host)
+    with served.opened() as opened:
+        for notice in opened.notices:
+            print(f"gmem serve: notice: {notice}", file=sys.stderr)
+    from governed_memory.service.mcp_server import serve_http, serve_stdio
+
+    if caller is not None:
+        serve_stdio(served, caller)
+    elif tokens is not None and place is not None:
+        if not _is_loopback(place[0]):
+            print("gmem serve: notice: tokens and records cross the network in the clear; put it behind something that speaks TLS", file=sys.stderr)
+        serve_http(served, tokens, *place)
+    return 0
+
+
+def _place(text: str) -> tuple[str, int]:
+    address, colon, port = text.rpartition(":")
+    if not (address and colon and port.isascii() and port.isdigit() and int(port) < 65536):
+        raise InputError(f"--http: {text!r} is not ADDRESS:PORT, such as 127.0.0.1:8765")
+    return address.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return address == "localhost" or ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,68 @@
+"""The stores a server answers from, opened to read, for calls that come at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from governed_memory.reads.ask import Opened, open_to_ask
+from governed_memory.reads.host import Host
+from governed_memory.reads.released import READS
+from governed_memory.warehouse import StoreFile
+
+
+@dataclass
+class Served:
+    """What is served, and how to open it.
+
+    Attributes:
+        store: a file, the name of an attached store, or None for every attached store.
+        database: the built database; by default the one GMEM_DATABASE names.
+        host: the host's configuration.
+    """
+
+    store: StoreFile | str | None
+    database: str | None
+    host: Host
+    _file: Opened | None = None
+    _signature: tuple[tuple[str, int, int], ...] = ()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def opened(self) -> Iterator[Opened]:
+        """The stores for one call, in a connection that no other call uses.
+
+        The built database is held only for the call, so that a build need not wait for the server to end. A file is read once, and again
+        where it has changed since: an answer never comes from what is no longer there.
+
+        Raises:
+            InputError: it cannot be read, or a build is writing it.
+        """
+        if isinstance(self.store, StoreFile):
+            whole = self._file_for_one_call(self.store)
+            with whole.connection:
+                # It is a session of its own and starts with the settings of the machine.
+                whole.connection.execute("set TimeZone = 'UTC'")
+                yield whole
+        else:
+            found = open_to_ask(self.store, self.database, self.host)
+            # One attached store is asked as if there were no other.
+            names = found.stores if self.store is None else (self.store,)
+            with found.connection:
+                yield replace(found, stores=names)
+
+    def _file_for_one_call(self, store: StoreFile) -> Opened:
+        with self._lock:
+            signature = _signature(store)
+            if self._file is None or signature != self._signature:
+                self._file = None
+                self._file = open_to_ask(store, None, self.host, reads=READS)
+                self._signature = signature
+            return replace(self._file, connection=self._file.connection.cursor())
+
+
+def _signature(store: StoreFile) -> tuple[tuple[str, int, int], ...]:
+    """What changes when a file is written: a change between this and the reading shows on the next call."""
+    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in store.parts() or [store.file] if file.exists())
