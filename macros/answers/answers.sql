@@ -226,11 +226,17 @@ select * from governed_answers
     where {{ governed_memory.is_known('near_edges.successor_known_at', known_on) }}
 {%- endmacro %}
 
-{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__. -#}
+{#- What Python asks a question with, without the schema: the relation of questions stands for __asked__, the date of knowledge for __known__,
+    and for a file of one audience its parties for __parties__ and its boundary for __boundary__. -#}
 {% macro answer_fragments() -%}
     {{- return({
         'looked_up': governed_memory.looked_up('(__asked__)'),
         'worked_out': governed_memory.worked_out('(__asked__)'),
         'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
+        'visible_records': governed_memory.visible_records(),
+        'visible_answers': governed_memory.visible_answers(),
+        'audience_answers': governed_memory.audience_answers('__parties__', '__boundary__'),
+        'audience_answers_as_of': governed_memory.audience_answers_as_of(),
+        'audience_answers_in_class': governed_memory.audience_answers_as_of('question_class'),
     }) -}}
 {%- endmacro %}

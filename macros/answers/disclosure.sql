@@ -58,9 +58,7 @@ governed_answers as (
         case when outcome = 'refused' and resolution <> 'refused' then list_concat(reasons, reasons_to_refuse) else reasons end as reasons,
         withheld_count,
         stable_until,
-        count(distinct case
-            when outcome = 'answered' then to_json(list_sort(list_distinct(list_transform(visible_sides, lambda side: coalesce(side.value, '')))))
-        end) over (partition by {{ question | join(', ') }}) > 1 as stores_disagree
+        {{ governed_memory.stores_disagree('visible_sides', question) }} as stores_disagree
     from outcomes
 )
 {%- endmacro %}
@@ -76,4 +74,11 @@ governed_answers as (
     - coalesce(list_sum(list_transform(
         list_filter({{ restricted_counts }}, lambda held: list_has_any(held.release_to, {{ parties }})), lambda held: held.record_count
     )), 0)
+{%- endmacro %}
+
+{#- Whether the stores that answer a question name different values for it. -#}
+{% macro stores_disagree(sides, question) -%}
+    count(distinct case
+        when outcome = 'answered' then to_json(list_sort(list_distinct(list_transform({{ sides }}, lambda side: coalesce(side.value, '')))))
+    end) over (partition by {{ question | join(', ') }}) > 1
 {%- endmacro %}

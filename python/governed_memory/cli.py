@@ -23,6 +23,8 @@ ROOMS = {
     "history": "reads",
     "diff": "reads",
     "ask": "reads",
+    "sql": "reads",
+    "publish": "reads",
     "status": "reads",
 }
 

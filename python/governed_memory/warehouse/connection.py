@@ -104,15 +104,20 @@ def frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any
     Raises:
         InputError: the statement is none that the database can answer.
     """
-    import polars
-
     try:
-        relation = connection.sql(sql, params=values or {})
-        if relation is None:
-            raise InputError("the statement has no result; a read is a select")
-        return polars.DataFrame(relation)
+        return plain_frame(connection, sql, values)
     except duckdb.Error as error:
         raise InputError(_first_line(error)) from error
+
+
+def plain_frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> polars.DataFrame:
+    """As `frame`, with DuckDB's own errors, whose text may hold values of records."""
+    import polars
+
+    relation = connection.sql(sql, params=values or {})
+    if relation is None:
+        raise InputError("the statement has no result; a read is a select")
+    return polars.DataFrame(relation)
 
 
 def _first_line(error: Exception) -> str:
