@@ -13,7 +13,7 @@ from typing import Any
 from governed_memory import warehouse
 from governed_memory.dates import day
 from governed_memory.overlay.compact import compact
-from governed_memory.reads import ask_commands, sql_commands
+from governed_memory.reads import ask_commands, publish_commands, sql_commands
 from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
 from governed_memory.reads.diff import change_lines, diff_query
 from governed_memory.reads.history import history, timeline
@@ -58,6 +58,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         command.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     ask_commands.register(commands)
     sql_commands.register(commands)
+    publish_commands.register(commands)
 
 
 def run_as_of(arguments: argparse.Namespace) -> int:
