@@ -41,7 +41,8 @@ order by store_id, concept_id
 {%- endmacro %}
 
 {#- What one audience is told on every date: one row per store, concept, question (null: without a class) and period in which it is told the same.
-    Neighbouring periods that differ only in what is withheld are one, so a boundary is there only where what is told changes. -#}
+    Neighbouring periods that differ only in what is withheld are one, so a boundary is there only where what is told changes. A class that only
+    withheld records name stands as the hash of its name: whoever knows the name may ask with it, as anywhere, and nobody reads it here. -#}
 {% macro audience_answers(parties, boundary) -%}
 {%- set keys = ['store_id', 'concept_id', 'question_class_id', 'starts_on', 'ends_on'] -%}
 {%- set told = ['outcome', 'record_id', 'value', 'source_id', 'valid_from', 'sides', 'reasons', 'withheld_count'] -%}
@@ -77,22 +78,38 @@ numbered as (
     )
 ),
 
+open_classes as (
+    select question_class_id from {{ governed_memory.relation('question_classes') }}
+    union
+    select unnest(list_concat(coalesce(applies_to, []), coalesce(does_not_apply_to, [])))
+    from {{ governed_memory.relation('records') }}
+    where {{ governed_memory.is_visible('is_restricted', 'release_to', parties, boundary) }}
+),
+
 audience_answers as (
     select
-        store_id,
-        concept_id,
-        question_class_id,
+        numbered.store_id,
+        numbered.concept_id,
+        case
+            when numbered.question_class_id is null or open_classes.question_class_id is not null then numbered.question_class_id
+            else {{ governed_memory.hashed_class('numbered.question_class_id') }}
+        end as question_class_id,
         case when bool_and(starts_on is not null) then min(starts_on) end as starts_on,
         case when bool_and(ends_on is not null) then max(ends_on) end as ends_on,
         {% for name in told -%}
         told.{{ name }}{{ ',' if not loop.last }}
         {% endfor %}
     from numbered
-    group by store_id, concept_id, question_class_id, period_number, told
+    left join open_classes on numbered.question_class_id = open_classes.question_class_id
+    group by numbered.store_id, numbered.concept_id, numbered.question_class_id, open_classes.question_class_id, period_number, told
 )
 
 select * from audience_answers
 order by store_id, concept_id, question_class_id nulls first, starts_on nulls first
+{%- endmacro %}
+
+{% macro hashed_class(name) -%}
+    'md5:' || md5({{ name }})
 {%- endmacro %}
 
 {#- The rows of a file's `audience_answers` on a date, for questions without a class or of one: a class that the concept does not name has the
@@ -104,7 +121,8 @@ found as (
     select *
     from audience_answers
     where
-        (question_class_id is null{% if question_class %} or question_class_id = {{ question_class }}{% endif %})
+        (question_class_id is null
+        {%- if question_class %} or question_class_id in ({{ question_class }}, {{ governed_memory.hashed_class(question_class) }}){% endif %})
         and coalesce(starts_on <= cast(on_date as date), true) and coalesce(ends_on >= cast(on_date as date), true)
     qualify (question_class_id is not null) = bool_or(question_class_id is not null) over (partition by store_id, concept_id)
 )

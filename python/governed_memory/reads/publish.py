@@ -105,7 +105,9 @@ def publish(
             stores = _describe(connection, generation_id, audience)
     except duckdb.Error as error:
         # Not its text: this still sees what is withheld.
-        raise InputError(f"{path}: not written ({type(error).__name__}); it is as it was. A database built by an earlier version has to be built again") from None
+        raise InputError(
+            f"{path}: not written ({type(error).__name__}); it is as it was. A database built by an earlier version has to be built again"
+        ) from None
     return Published(path, generation_id, stores)
 
 

@@ -93,9 +93,10 @@ def governed_sql(
 def _answers(opened: Opened, question: Question) -> polars.DataFrame:
     """The answer to every concept that the stores hold, as the caller is told it."""
     how, known = way(opened, question)
+    caller = question.caller
     only = "" if question.store is None else f" and store_id = {literal(question.store)}"
     asked = f"""select dense_rank() over (order by concept_id) as question_number, store_id, concept_id, date {literal(question.as_of)} as asked_on,
-        {name_list(question.scope)} as asked_scope, {name_list(question.caller.parties)} as caller_parties, {literal(question.caller.boundary)} as caller_boundary
+        {name_list(question.scope)} as asked_scope, {name_list(caller.parties)} as caller_parties, {literal(caller.boundary)} as caller_boundary
         from (select distinct store_id, concept_id from records where concept_id is not null{only})"""
     sql = warehouse.fragment(how, asked=asked, **({"known": literal(known)} if known else {}))
     try:
@@ -130,7 +131,7 @@ def _run(answers: polars.DataFrame, tables: dict[str, str], sql: str, limits: Li
     environment = {"LC_ALL": "C.UTF-8", "POLARS_MAX_THREADS": "1", **{name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}}
     try:
         done = subprocess.run(
-            [sys.executable, "-I", str(Path(cell.__file__))],
+            [sys.executable, "-E", "-P", str(Path(cell.__file__))],
             input=json.dumps(asked).encode() + b"\n" + data.getvalue(),
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/", env=environment, timeout=limits.seconds + SECONDS_TO_START, check=False,
         )  # fmt: skip

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-FUNCTIONS = frozenset(
-    """
+NAMES = """
     any_value approx_count_distinct approx_quantile arbitrary arg_max arg_min argmax argmin array_agg avg bit_and bit_or bit_xor bool_and bool_or
     corr count count_if count_star countif covar_pop covar_samp entropy favg first fsum geomean group_concat histogram kurtosis last list listagg mad
-    max max_by mean median min min_by mode product quantile quantile_cont quantile_disc regr_slope skewness std stddev stddev_pop stddev_samp
+    max max_by mean median min min_by mode product quantile quantile_cont quantile_disc regr_slope skewness stddev stddev_pop stddev_samp
     string_agg sum sum_no_overflow var_pop var_samp variance
 
     row_number rank dense_rank rank_dense percent_rank cume_dist ntile lag lead first_value last_value nth_value
@@ -21,7 +20,7 @@ FUNCTIONS = frozenset(
     starts_with str_split str_split_regex string_split string_split_regex string_to_array strip_accents strlen strpos substr substring
     substring_grapheme suffix to_base64 translate trim ucase unicode upper url_decode url_encode hash
 
-    coalesce if ifnull nullif constant_or_null error_free typeof
+    coalesce if ifnull nullif constant_or_null typeof
 
     age century current_date date_add date_diff date_part date_sub date_trunc datediff datepart datesub datetrunc day dayname dayofmonth
     dayofweek dayofyear decade epoch epoch_ms extract hour isodow isoyear last_day make_date make_timestamp millennium minute month monthname
@@ -38,5 +37,5 @@ FUNCTIONS = frozenset(
 
     array_to_json from_json json json_array json_array_length json_contains json_exists json_extract json_extract_path json_extract_path_text
     json_extract_string json_group_array json_group_object json_keys json_object json_quote json_type json_valid json_value row_to_json to_json
-    """.split()
-)
+"""
+FUNCTIONS = frozenset(NAMES.split())

@@ -48,6 +48,7 @@ class Refused(Exception):
     """The statement is not run: which kind of refusal, and the name in the statement that it is about."""
 
     def __init__(self, kind: str, name: str = "") -> None:
+        """Keep both apart from the message, which nobody is shown."""
         super().__init__(kind)
         self.kind, self.name = kind, name
 
@@ -92,7 +93,8 @@ def end(told: dict[str, Any], result: polars.DataFrame | None = None) -> None:
 def bound_process(asked: dict[str, Any]) -> None:
     """Have the system end the process where DuckDB's own limits do not reach."""
     # Beside what queries may use: the libraries, their threads, and a result in both DuckDB's and Arrow's form.
-    for kind, limit in ((resource.RLIMIT_AS, (asked["memory"] + 2048) * 1024 * 1024), (resource.RLIMIT_CPU, int(asked["seconds"]) + 10), (resource.RLIMIT_CORE, 0)):
+    memory = (asked["memory"] + 2048) * 1024 * 1024
+    for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, int(asked["seconds"]) + 10), (resource.RLIMIT_CORE, 0)):
         hard = resource.getrlimit(kind)[1]
         held = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (held, held))
@@ -100,14 +102,14 @@ def bound_process(asked: dict[str, Any]) -> None:
 
 def run(asked: dict[str, Any], data: bytes) -> polars.DataFrame:
     """The result of the statement over the tables."""
-    config = {
+    config: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1", "memory_limit": f"{asked['memory']}MiB", "temp_directory": "", "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false", "allow_community_extensions": "false", "python_enable_replacements": "false",
     }  # fmt: skip
     connection = duckdb.connect(":memory:", config=config)
     connection.execute("set TimeZone = 'UTC'")
     # The capsule rather than the frame: DuckDB would go through pyarrow for that.
-    connection.from_arrow(polars.read_ipc(io.BytesIO(data)).__arrow_c_stream__()).create(asked["frame"])  # type: ignore[arg-type]
+    connection.from_arrow(polars.read_ipc(io.BytesIO(data)).__arrow_c_stream__()).create(asked["frame"])
     for name, sql in asked["tables"].items():
         connection.execute(f'create table "{name}" as {sql}')
     connection.execute(f'drop table "{asked["frame"]}"')
@@ -116,10 +118,11 @@ def run(asked: dict[str, Any], data: bytes) -> polars.DataFrame:
     timer = threading.Timer(asked["seconds"], connection.interrupt)
     timer.daemon = True
     timer.start()
-    expect_allowed(connection, asked["sql"], set(asked["tables"]), set(asked["functions"]))
-    relation = connection.sql(asked["sql"]).limit(asked["rows"] + 1)
-    result = polars.DataFrame(relation)
-    timer.cancel()
+    try:
+        expect_allowed(connection, asked["sql"], set(asked["tables"]), set(asked["functions"]))
+        result = polars.DataFrame(connection.sql(asked["sql"]).limit(asked["rows"] + 1))
+    finally:
+        timer.cancel()
     if len(result) > asked["rows"]:
         raise Refused("rows")
     if result.estimated_size() > RESULT_LIMIT:
