@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import duckdb
+from harness import build_time, table
+
+from governed_memory import warehouse
+from governed_memory.reads.publish import RELATIONS
 
 # In every text of a withheld record but the concept's name, and as the day on which it begins.
 MARK = "ZQX"
@@ -58,3 +65,17 @@ def write(folder: Path) -> tuple[Path, Path]:
     store.write_text("".join(json.dumps(entry) + "\n" for entry in records()))
     host.write_text(HOST)
     return store, host
+
+
+PARTIES = [{"party_id": "sales", "boundary": "inside"}, {"party_id": "partner", "boundary": "outside"}]
+TARGETS = RELATIONS | {"records_as_of", "changes_between", "record_intervals_at", "governed_answers"}
+
+
+def built_database(database: Path, stores: Sequence[dict[str, Any]] | None = None) -> Path:
+    """A database as `dbt build` leaves it: with the store above, unless others are given, and a register of parties."""
+    database.unlink(missing_ok=True)
+    stores = stores or [{"store_id": "secrets", "records": records(), "criteria": ["latest_valid_from"], "cardinalities": {"many": "several"}}]
+    with duckdb.connect(str(database)) as connection:
+        table(connection, "stg_parties", warehouse.columns("stg_parties"), PARTIES)
+        build_time(stores, database.with_suffix(".jsonl"), TARGETS, connection)
+    return database

@@ -267,7 +267,8 @@ def test_formats(frame: bytes, host: Host, capfdbinary: pytest.CaptureFixture[by
     assert printed("table").decode().splitlines()[-1] == "1 row"
 
 
-def test_the_example_build_answers_a_statement(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sql = "select store_id, record_id from records where concept_id = 'audit_scope'"
-    assert cli.main(["sql", sql, "--as-of", "2026-09-30", "--caller", "auditor", "--database", str(built), "--format", "csv"]) == 0
-    assert capsys.readouterr().out == "store_id,record_id\nreference,M-605\n"
+def test_a_built_database_answers_a_statement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = secrets_store.built_database(tmp_path / "built.duckdb")
+    sql = "select store_id, record_id from records"
+    assert cli.main(["sql", sql, "--as-of", AS_OF, "--caller", "partner", "--database", str(database), "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "store_id,record_id\nsecrets,open-7\n"
