@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_audience_file_says_on_every_date_what_the_read_says(tmp_path_factory: p
     for number, caller in enumerate([Caller("a", ("board",), "inside"), Caller("b", ("sales", "board"), "outside"), Caller("c", (), "inside")]):
         path = folder / f"{number}.duckdb"
         publish(path, audience=caller, database=str(database))
-        for day in [*DAYS, datetime.date(1, 1, 1), datetime.date(9998, 1, 1)]:
+        for day in [*DAYS[::2], datetime.date(9998, 1, 1)]:
             for question_class in (None, "x", "z"):
                 asked = "" if question_class is None else f", question_class => '{question_class}'"
                 expected = f"governed_answers(date '{day}', {list(caller.parties)}::varchar[], '{caller.boundary}'{asked})"
@@ -115,41 +116,47 @@ def test_operators_copy_answers_as_the_database_does(built: Path, command: list[
 
 
 READER = """
-import sys, duckdb
+import sys, time, duckdb
 from pathlib import Path
 path, stop, reads, seen = sys.argv[1], Path(sys.argv[2]), 0, set()
 while reads < 3 or not stop.exists():
     with duckdb.connect(path, read_only=True) as connection:
-        [(first, stores)] = connection.execute("select generation_id, stores from published_manifest").fetchall()
+        first = connection.execute("select generation_id from published_manifest").fetchall()
         values = connection.execute("select distinct value from records_as_of(date '2026-06-01')").fetchall()
-        [(last,)] = connection.execute("select generation_id from published_manifest").fetchall()
-    assert first == last and len(values) == 1 and values[0][0] == stores[0], (first, last, values, stores)
+        others = connection.execute("select distinct value from concept_segments where value is not null").fetchall()
+        last = connection.execute("select generation_id from published_manifest").fetchall()
+    assert first == last and values == others and len(values) == 1, (first, last, values, others)
     reads += 1
-    seen.add(values[0][0])
+    seen.add(values[0])
+    time.sleep(0.05)
 print(reads, len(seen))
 """
 
 
-def generation(number: int) -> list[dict[str, Any]]:
-    """Stores whose every record says which generation it is of, as the store's name does."""
-    records = [secrets_store.record(f"r{place}", f"c{place}", f"g{number}", "2026-01-01") for place in range(50)]
-    return [{"store_id": f"g{number}", "records": records}]
+def build_again(database: Path, value: str) -> None:
+    """Write the database as a build does: alone with it, and every value anew."""
+    with duckdb.connect(str(database)) as connection:
+        for table in ("records", "record_intervals_built", "concept_segments"):
+            connection.execute(f"update {table} set value = $value where value is not null", {"value": value})
 
 
-def test_readers_and_builds_do_not_wait_for_each_other(tmp_path: Path) -> None:
+def test_readers_and_builds_do_not_wait_for_each_other(built: Path, tmp_path: Path) -> None:
     database, path, stop = tmp_path / "built.duckdb", tmp_path / "read.duckdb", tmp_path / "stop"
-    publish(path, database=str(built_database(database, generation(0))))
+    shutil.copy(built, database)
+    build_again(database, "g0")
+    publish(path, database=str(database))
     started = [sys.executable, "-c", READER, str(path), str(stop)]
     readers = [subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(10)]
     generations = {manifest(path)["generation_id"]}  # type: ignore[index]
-    for number in range(1, 5):
-        publish(path, database=str(built_database(database, generation(number))))
+    for number in range(1, 6):
+        build_again(database, f"g{number}")
+        publish(path, database=str(database))
         generations.add(manifest(path)["generation_id"])  # type: ignore[index]
     stop.touch()
     told = [(reader.communicate(timeout=60), reader.returncode) for reader in readers]
     assert all(code == 0 for _, code in told), told
-    assert len(generations) == 5 and max(int(out.split()[1]) for (out, _), _ in told) > 1
-    assert {entry.name for entry in tmp_path.iterdir()} == {"built.duckdb", "built.jsonl", "read.duckdb", ".read.duckdb.lock", "stop"}
+    assert len(generations) == 6 and max(int(out.split()[1]) for (out, _), _ in told) > 1
+    assert {entry.name for entry in tmp_path.iterdir()} == {"built.duckdb", "read.duckdb", ".read.duckdb.lock", "stop"}
 
 
 KILLED = """

@@ -179,6 +179,11 @@ def test_functions_are_known_to_duckdb() -> None:
     assert FUNCTIONS - known <= {"coalesce", "if", "ifnull", "nullif", "unnest", "current_date", "current_timestamp", "position", "extract", "trim"} | WINDOWS
 
 
+def test_functions_are_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs/governed_sql.md").read_text(encoding="utf-8")
+    assert set(text.split("```")[1].split()) == FUNCTIONS
+
+
 WINDOWS = {"row_number", "rank", "dense_rank", "rank_dense", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"}
 
 PROBES = [
