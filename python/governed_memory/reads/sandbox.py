@@ -25,7 +25,7 @@ from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.ask import Opened, Question, name_list, way
 from governed_memory.reads.host import Caller
 from governed_memory.reads.sandbox_functions import FUNCTIONS
-from governed_memory.warehouse import cell, literal
+from governed_memory.warehouse import literal
 
 if TYPE_CHECKING:
     import polars
@@ -37,6 +37,8 @@ TABLES = {
     "concepts": ("concept_id",),
     "asked": ("as_of", "caller", "scope", "known_on"),
 }
+# Started as a file, never imported here: it needs polars at once, which most commands do not.
+CELL = Path(warehouse.__file__).with_name("cell.py")
 LONGEST = 100_000
 # Beyond the statement's own time: to start the process, and to hand the tables over.
 SECONDS_TO_START = 20.0
@@ -131,7 +133,7 @@ def _run(answers: polars.DataFrame, tables: dict[str, str], sql: str, limits: Li
     environment = {"LC_ALL": "C.UTF-8", "POLARS_MAX_THREADS": "1", **{name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}}
     try:
         done = subprocess.run(
-            [sys.executable, "-E", "-P", str(Path(cell.__file__))],
+            [sys.executable, "-E", "-P", str(CELL)],
             input=json.dumps(asked).encode() + b"\n" + data.getvalue(),
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/", env=environment, timeout=limits.seconds + SECONDS_TO_START, check=False,
         )  # fmt: skip
