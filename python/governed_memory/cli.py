@@ -24,6 +24,8 @@ ROOMS = {
     "diff": "reads",
     "ask": "reads",
     "attest": "reads",
+    "sql": "reads",
+    "publish": "reads",
     "status": "reads",
     "conformance": "reads",
     "serve": "service",

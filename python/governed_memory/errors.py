@@ -2,6 +2,7 @@
 
 GovernedMemoryError
 └── InputError    a file, table, argument or record cannot be used; the message says what, where and what to do
+    └── BusyError    another process holds it; the same will work when that one has ended
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ class GovernedMemoryError(Exception):
 
 class InputError(GovernedMemoryError):
     """Something given to the package cannot be used. Commands exit with 2 on it."""
+
+
+class BusyError(InputError):
+    """Another process holds what is needed; later the same will work."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -124,8 +124,7 @@ def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:
     if len(questions) == 1 and (rows := _asked_one(opened, questions[0])):
         return [_told(opened, questions[0], rows)]
     found: dict[int, list[dict[str, Any]]] = {number: [] for number in range(len(questions))}
-    for way, numbers in groupby(sorted(found, key=lambda number: _way(opened, questions[number])), key=lambda number: _way(opened, questions[number])):
-        how, known = way
+    for (how, known), numbers in groupby(sorted(found, key=lambda number: way(opened, questions[number])), key=lambda number: way(opened, questions[number])):
         asked = [(number, questions[number]) for number in numbers]
         for start in range(0, len(asked), BATCH):
             sql = warehouse.fragment(how, asked=_asked(asked[start : start + BATCH]), **({"known": literal(known)} if known else {}))
@@ -165,8 +164,8 @@ def _asked_one(opened: Opened, question: Question) -> list[dict[str, Any]]:
     return warehouse.rows(opened.connection, warehouse.parsed_fragment(name), values)
 
 
-def _way(opened: Opened, question: Question) -> tuple[str, str]:
-    """Which statement answers a question, and as known when."""
+def way(opened: Opened, question: Question) -> tuple[str, str]:
+    """Which statement answers a question, and as known when ('' for now)."""
     if question.known_on is not None:
         return "worked_out_as_known", question.known_on
     return ("looked_up" if opened.is_built and question.is_lookup else "worked_out"), ""
@@ -174,8 +173,8 @@ def _way(opened: Opened, question: Question) -> tuple[str, str]:
 
 def _asked(questions: Iterable[tuple[int, Question]]) -> str:
     lines = ", ".join(
-        f"({number}, {_text(question.store)}, {literal(question.concept)}, date {literal(question.as_of)}, {_names(question.scope)}, "
-        f"{_names(question.caller.parties)}, {literal(question.caller.boundary)})"
+        f"({number}, {_text(question.store)}, {literal(question.concept)}, date {literal(question.as_of)}, {name_list(question.scope)}, "
+        f"{name_list(question.caller.parties)}, {literal(question.caller.boundary)})"
         for number, question in questions
     )
     return f"from (values {lines}) as asked(question_number, store_id, concept_id, asked_on, asked_scope, caller_parties, caller_boundary)"
@@ -185,7 +184,8 @@ def _text(value: str | None) -> str:
     return "null::varchar" if value is None else literal(value)
 
 
-def _names(names: Iterable[str]) -> str:
+def name_list(names: Iterable[str]) -> str:
+    """Names as an SQL list."""
     return "[" + ", ".join(map(literal, names)) + "]::varchar[]"
 
 

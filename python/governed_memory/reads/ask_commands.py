@@ -72,13 +72,13 @@ def with_policy(store: StoreFile, policy: str | None, host: Host | None) -> Stor
     return replace(store, policy_id=policy or (host.policy if host else None))
 
 
-def named_caller(opened: Opened, host: Host | None, name: str) -> Caller:
+def named_caller(opened: Opened, host: Host | None, name: str, command: str = "ask") -> Caller:
     """The caller of that name; without a host file, who the register of parties knows, else somebody outside."""
     if host is not None:
         return host.caller(name)
     caller = caller_without_host(opened, name)
     if caller.boundary != "inside":
-        print(f"gmem ask: notice: nothing says that {name!r} is inside, so only what is released to {name!r} is shown; see --host", file=sys.stderr)
+        print(f"gmem {command}: notice: nothing says that {name!r} is inside, so only what is released to {name!r} is shown; see --host", file=sys.stderr)
     return caller
 
 

@@ -1,4 +1,4 @@
-"""The commands of this room: as-of, history, diff, status, ask, attest and conformance."""
+"""The commands of this room."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from governed_memory import warehouse
 from governed_memory.dates import day
 from governed_memory.overlay.compact import compact
-from governed_memory.reads import ask_commands, attest_commands, conformance_commands
+from governed_memory.reads import ask_commands, attest_commands, conformance_commands, publish_commands, sql_commands
 from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
 from governed_memory.reads.diff import change_lines, diff_query
 from governed_memory.reads.history import history, timeline
@@ -59,6 +59,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ask_commands.register(commands)
     attest_commands.register(commands)
     conformance_commands.register(commands)
+    sql_commands.register(commands)
+    publish_commands.register(commands)
 
 
 def run_as_of(arguments: argparse.Namespace) -> int:

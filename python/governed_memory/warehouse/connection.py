@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from governed_memory.errors import InputError, did_you_mean
+from governed_memory.errors import BusyError, InputError, did_you_mean
 
 if TYPE_CHECKING:
     import polars
@@ -45,8 +45,7 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
     try:
         connection = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
     except duckdb.IOException as error:
-        why = "another process is writing it; wait for the build to end" if "lock" in str(error) else "it is no DuckDB database"
-        raise InputError(f"{path}: cannot be read: {why}") from error
+        raise _refusal(path, error) from error
     schemas = connection.execute(
         "select schema_name from duckdb_tables() where table_name = 'record_intervals_built' and database_name = current_database()"
     ).fetchall()
@@ -72,8 +71,17 @@ def attach_built(connection: duckdb.DuckDBPyConnection, database: str | None = N
     """
     with open_built(database, store_id=store_id) as built:
         [(schema,)] = built.execute("select current_schema()").fetchall()
-    connection.execute(f"attach {literal(built_path(database))} as built (read_only)")
+    try:
+        connection.execute(f"attach {literal(built_path(database))} as built (read_only)")
+    except duckdb.IOException as error:
+        raise _refusal(built_path(database), error) from error
     return f'built."{schema}"'
+
+
+def _refusal(path: Path, error: duckdb.IOException) -> InputError:
+    if "lock" in str(error):
+        return BusyError(f"{path}: cannot be read: another process is writing it; wait for the build to end")
+    return InputError(f"{path}: cannot be read: it is no DuckDB database")
 
 
 def expect_attached(connection: duckdb.DuckDBPyConnection, store_id: str) -> None:
@@ -104,15 +112,20 @@ def frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any
     Raises:
         InputError: the statement is none that the database can answer.
     """
-    import polars
-
     try:
-        relation = connection.sql(sql, params=values or {})
-        if relation is None:
-            raise InputError("the statement has no result; a read is a select")
-        return polars.DataFrame(relation)
+        return plain_frame(connection, sql, values)
     except duckdb.Error as error:
         raise InputError(_first_line(error)) from error
+
+
+def plain_frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> polars.DataFrame:
+    """As `frame`, with DuckDB's own errors, whose text may hold values of records."""
+    import polars
+
+    relation = connection.sql(sql, params=values or {})
+    if relation is None:
+        raise InputError("the statement has no result; a read is a select")
+    return polars.DataFrame(relation)
 
 
 def _first_line(error: Exception) -> str:
