@@ -136,8 +136,9 @@ print(reads, len(seen))
 def build_again(database: Path, value: str) -> None:
     """Write the database as a build does: alone with it, and every value anew."""
     with duckdb.connect(str(database)) as connection:
-        for table in ("records", "record_intervals_built", "concept_segments"):
+        for table in ("records", "record_intervals_built"):
             connection.execute(f"update {table} set value = $value where value is not null", {"value": value})
+        connection.execute("update int_segments set sides = list_transform(sides, lambda side: struct_update(side, value := $value))", {"value": value})
 
 
 def test_readers_and_builds_do_not_wait_for_each_other(built: Path, tmp_path: Path) -> None:

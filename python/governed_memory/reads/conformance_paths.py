@@ -214,7 +214,7 @@ def _without(module: str) -> Callable[[], str]:
 
 SANDBOX, PUBLISH = "governed_memory.reads.sandbox", "governed_memory.reads.publish"
 # What publishing for an audience reads of a built database, and what tells one.
-BUILT = {"concept_segments", "record_intervals_built", "records", "question_classes", "stores", "stg_build"}
+BUILT = {"int_segments", "record_intervals_built", "records", "question_classes", "stores", "stg_build"}
 
 PATHS: dict[str, Path] = {
     "sql": Path(_asked_in_sql),
