@@ -35,17 +35,17 @@ FIXTURE: dict[str, Any] = {
         },
         {
             "id": "withheld", "concept": "margin", "as_of": "2026-09-01", "caller": CALLER,
-            "records": [{"written_by": "finance", "record": {"record_id": "M-1-WITHHELD", "concept": "margin", "value": "MARGIN-41", **OPEN, "release_to": ["board"]}}],
+            "records": [{"written_by": "finance", "record": {"record_id": "M-1", "concept": "margin", "value": "41", **OPEN, "release_to": ["board"]}}],
             "expect": {"outcome": "refused", "record_id": None, "reasons": ["not_released"], "withheld_records": 1, "forbidden": ["M-1"]},
         },
         {
             "id": "outside", "concept": "margin", "as_of": "2026-09-01", "caller": {**CALLER, "boundary": "outside"},
-            "records": [{"written_by": "finance", "record": {"record_id": "M-1-WITHHELD", "concept": "margin", "value": "MARGIN-41", **OPEN}}],
+            "records": [{"written_by": "finance", "record": {"record_id": "M-1", "concept": "margin", "value": "41", **OPEN}}],
             "expect": {"outcome": "refused", "record_id": None, "reasons": ["not_released"], "forbidden": ["M-1"]},
         },
         {
             "id": "released to oneself", "concept": "margin", "as_of": "2026-09-01", "caller": CALLER,
-            "records": [{"written_by": "finance", "record": {"record_id": "M-1-WITHHELD", "concept": "margin", "value": "MARGIN-41", **OPEN, "release_to": ["rep"]}}],
+            "records": [{"written_by": "finance", "record": {"record_id": "M-1", "concept": "margin", "value": "41", **OPEN, "release_to": ["rep"]}}],
             "expect": {"outcome": "answered", "record_id": "M-1", "reasons": [], "forbidden": []},
         },
         {
