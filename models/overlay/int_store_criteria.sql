@@ -1,5 +1,5 @@
-{#- Where a store names no policy the reference policy holds: the owning team's record stands, within one team the later to begin. A policy
-    may be a single criterion, by its name; one that is registered nowhere decides nothing, so that rivals stay unresolved. -#}
+{#- Where a store names no policy the reference policy holds, owner-then-latest: the owning team's record stands, within one team the later to
+    begin. A policy may be a single criterion, by its name; one that is registered nowhere decides nothing, so that rivals stay unresolved. -#}
 with
 
 stores as (select * from {{ governed_memory.relation('stores') }}),
@@ -29,7 +29,7 @@ store_criteria as (
         stores.attests_writers,
         case
             when deciding.criteria is not null then deciding.criteria
-            when stores.policy_id is null then ['latest_valid_from']
+            when coalesce(stores.policy_id, 'owner-then-latest') = 'owner-then-latest' then ['latest_valid_from']
             when stores.policy_id in ('source_rank', 'latest_valid_from', 'latest_recorded') then [stores.policy_id]
             else []
         end as criteria

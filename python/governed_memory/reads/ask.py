@@ -14,7 +14,7 @@ import duckdb
 
 from governed_memory import warehouse
 from governed_memory.dates import day, instant
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.attest import FAILURES, known_head, refuse_what_fails
 from governed_memory.reads.attestations import place_beside
 from governed_memory.reads.host import OUTSIDE, Caller, Host
@@ -111,7 +111,15 @@ def open_to_ask(
     connection = warehouse.open_built(database, store_id=store)
     names = tuple(row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by store_id"))
     notices = [f"{host.place}: owners, sources, concepts and policies are those of the build, not this file's"] if host and host.registers else []
-    return Opened(connection, names, True, notices)
+    return Opened(connection, names, True, notices + _undecided(connection))
+
+
+def _undecided(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """A notice for each store whose policy has no criteria: a slip in its name would look the same."""
+    sql = """select store_id, policy_id from stores semi join int_store_criteria as criteria
+        on stores.store_id = criteria.store_id and len(criteria.criteria) = 0 order by store_id"""
+    stores = warehouse.rows(connection, sql)
+    return [f"store {row['store_id']!r}: no criterion of its policy {row['policy_id']!r} is registered, so rivals stay unresolved" for row in stores]
 
 
 def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:
@@ -153,9 +161,9 @@ def _asked_one(opened: Opened, question: Question) -> list[dict[str, Any]]:
         "parties": list(question.caller.parties),
         "boundary": question.caller.boundary,
     }
+    if question.store is None and opened.is_built:
+        return []
     if question.is_lookup and opened.is_built:
-        if question.store is None:
-            return []
         name = "looked_up_one_of_a_class" if question.scope else "looked_up_one"
         values |= {"question_class_id": question.scope[0]} if question.scope else {}
     else:
@@ -242,35 +250,46 @@ def read_questions(path: str, host: Host | None, opened: Opened, default: Caller
     """
     questions = []
     for number, line in _lines(path):
-        where = f"{path} line {number}"
         try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where}: is not JSON: {error.msg}") from error
-        if not isinstance(entry, dict) or not isinstance(entry.get("concept"), str):
-            raise InputError(f"{where}: expected an object with a concept, got {line.strip()[:80]!r}")
-        caller = entry.get("caller")
-        who = default if caller is None else host.caller(str(caller)) if host else caller_without_host(opened, str(caller))
-        on_date = entry.get("as_of", as_of)
-        if who is None or on_date is None:
-            raise InputError(
-                f"{where}: says no {'caller' if who is None else 'as_of'}, and the command gives none with --{'caller' if who is None else 'as-of'}"
-            )
-        scope = entry.get("scope") or []
-        scope = [scope] if isinstance(scope, str) else scope
-        if not isinstance(scope, list) or not all(isinstance(name, str) for name in scope):
-            raise InputError(f"{where}: scope is a list of classes, got {scope!r}")
-        store = entry.get("store")
-        if store is not None and store not in opened.stores:
-            raise InputError(f"{where}: no attached store is called {store!r}; attached are {', '.join(opened.stores)}")
-        try:
-            questions.append(Question(entry["concept"], str(on_date), who, tuple(scope), entry.get("known_on"), store))
+            questions.append(_question(json.loads(line), host, opened, default, as_of))
         except InputError as error:
-            raise InputError(f"{where}: {error}") from error
+            raise InputError(f"{path} line {number}: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path} line {number}: is not JSON: {getattr(error, 'msg', 'it is nested too deep, or a number is too long')}") from error
     return questions
 
 
+QUESTION_KEYS = ("concept", "as_of", "caller", "scope", "known_on", "store")
+
+
+def _question(entry: Any, host: Host | None, opened: Opened, default: Caller | None, as_of: str | None) -> Question:
+    if not isinstance(entry, dict) or not isinstance(entry.get("concept"), str):
+        raise InputError(f"expected an object with a concept, got {str(entry)[:80]!r}")
+    for key, value in entry.items():
+        if key not in QUESTION_KEYS:
+            raise InputError(f"{key!r} is no part of a question; {did_you_mean(key, QUESTION_KEYS) or 'expected ' + ', '.join(QUESTION_KEYS)}")
+        if key != "scope" and not (value is None or isinstance(value, str)):
+            raise InputError(f"{key} is a text, got {value!r}")
+    scope = [entry["scope"]] if isinstance(entry.get("scope"), str) else entry.get("scope")
+    if not (scope is None or (isinstance(scope, list) and all(isinstance(name, str) for name in scope))):
+        raise InputError(f"scope is a list of classes, got {scope!r}")
+    texts = [*(value for value in entry.values() if isinstance(value, str)), *(scope or [])]
+    if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
+        raise InputError("a text holds half of a character (a lone surrogate)")
+    named, store = entry.get("caller"), entry.get("store")
+    caller = default if named is None else host.caller(named) if host else caller_without_host(opened, named)
+    on_date = entry.get("as_of") or as_of
+    if caller is None or on_date is None:
+        missing = "caller" if caller is None else "as_of"
+        raise InputError(f"says no {missing}, and the command gives none with --{missing.replace('_', '-')}")
+    if store is not None and store not in opened.stores:
+        raise InputError(f"no attached store is called {store!r}; attached are {', '.join(opened.stores)}")
+    return Question(entry["concept"], on_date, caller, tuple(scope or ()), entry.get("known_on"), store)
+
+
 def _lines(path: str) -> list[tuple[int, str]]:
+    if not Path(path).is_file():
+        raise InputError(f"{path!r} is no file; expected questions as JSON Lines")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 from governed_memory.errors import InputError
 from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, explain, open_to_ask, read_questions
-from governed_memory.reads.host import Caller, Host, read_host
+from governed_memory.reads.host import Caller, Host, expect_policy, read_host
 from governed_memory.warehouse import StoreFile, named_store
 
 
@@ -40,6 +40,8 @@ def run_ask(arguments: argparse.Namespace) -> int:
     """Print the answer; exit 0 whatever it is."""
     if (arguments.concept is None) == (arguments.questions is None):
         raise InputError("give a CONCEPT to ask about, or --questions FILE")
+    if arguments.questions is not None and (arguments.scope or arguments.known_on is not None or arguments.explain):
+        raise InputError("--scope, --known-on and --explain go with one CONCEPT; each line of --questions says its own scope and known_on")
     host = read_host(arguments.host)
     store = None if arguments.store is None else named_store(arguments.store, arguments.map)
     if isinstance(store, StoreFile):
@@ -69,7 +71,10 @@ def run_ask(arguments: argparse.Namespace) -> int:
 
 def with_policy(store: StoreFile, policy: str | None, host: Host | None) -> StoreFile:
     """The store file under the policy that the command or the host names."""
-    return replace(store, policy_id=policy or (host.policy if host else None))
+    if policy is not None:
+        named = {row["policy_id"] for row in host.registers.get("stg_policy_criteria", [])} if host else set()
+        expect_policy("--policy", policy, dict.fromkeys(named))
+    return replace(store, policy_id=policy if policy is not None else host.policy if host else None)
 
 
 def named_caller(opened: Opened, host: Host | None, name: str, command: str = "ask") -> Caller:

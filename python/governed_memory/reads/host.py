@@ -10,11 +10,13 @@ from typing import Any
 
 import yaml
 
+from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.keys import Keys, read_keys
 from governed_memory.warehouse import rows_as_sql
 
 INSIDE, OUTSIDE = "inside", "outside"
+REFERENCE_POLICY = "owner-then-latest"
 CRITERIA = ("source_rank", "latest_valid_from", "latest_recorded", "abstain")
 # What each part of the file may hold: {key: whether it must be there}.
 SECTIONS = {"callers", "owners", "policy", "policies", "concepts", "sources", "keys", "heads"}
@@ -81,11 +83,15 @@ def read_host(path: str | None) -> Host | None:
     Raises:
         InputError: it cannot be read, or says something that is not understood.
     """
-    path = path or os.environ.get("GMEM_HOST") or None
+    path = (os.environ.get("GMEM_HOST") or None) if path is None else path
     if path is None:
         return None
+    if not Path(path).is_file():
+        raise InputError(f"{path!r} is no file; a host file is YAML, see docs/governed_read.md")
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)
+    except RecursionError as error:
+        raise InputError(f"{path}: is nested too deep to be a host file") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from error
     except yaml.YAMLError as error:
@@ -93,6 +99,28 @@ def read_host(path: str | None) -> Host | None:
         where = f" line {mark.line + 1}" if mark else ""
         raise InputError(f"{path}{where}: is not YAML: {getattr(error, 'problem', None) or 'it cannot be parsed'}") from error
     return _host(path, content)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key stands once and a date stays the text that it is written as, to be judged like every other date."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that is there twice: the second would silently decide."""
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for place, key in enumerate(keys):
+            if key in keys[:place]:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands there twice", node.value[place][0].start_mark)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+
+def _as_written(loader: _Loader, node: yaml.ScalarNode) -> str:
+    return str(loader.construct_scalar(node))
+
+
+for _tag in ("timestamp", "int", "float"):
+    # numbers too: an identifier such as 0012 is a name, and a whole number is made of a rank alone
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _as_written)
 
 
 def _host(path: str, content: Any) -> Host:
@@ -116,13 +144,20 @@ def _host(path: str, content: Any) -> Host:
         policies = _mapping(path, "policies", sections["policies"] or {})
         registers["stg_policy_criteria"] = [row for name, criteria in policies.items() for row in _criteria(path, str(name), criteria)]
     policy = sections.get("policy")
-    if policy is not None and not isinstance(policy, str):
-        raise InputError(f"{path}: policy names one conflict policy, got {policy!r}")
+    if policy is not None:
+        expect_policy(f"{path}: policy", policy, sections.get("policies") or {})
     keys = read_keys(path, _mapping(path, "keys", sections["keys"])) if sections.get("keys") else None
     heads = sections.get("heads")
     if heads is not None and not (isinstance(heads, str) and heads):
         raise InputError(f"{path}: heads names a file, got {heads!r}")
     return Host(callers, registers, policy, keys, Path(path).parent / heads if heads else None, tokens, path)
+
+
+def expect_policy(where: str, policy: Any, policies: Mapping[Any, Any]) -> None:
+    """InputError where a name is none of the policies, no criterion and not the reference policy: it would decide nothing."""
+    known = {*map(str, policies), *CRITERIA, REFERENCE_POLICY}
+    if policy not in known:
+        raise InputError(f"{where}: there is no conflict policy {policy!r}; {did_you_mean(str(policy), known) or 'expected ' + ', '.join(sorted(known))}")
 
 
 def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] | None]:
@@ -145,17 +180,30 @@ def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] |
 
 def _owner(path: str, place: str, entry: dict[str, Any]) -> dict[str, Any]:
     _expect_keys(path, place, entry, set(OWNER), required="concept")
+    for key in ("party", "store"):
+        _expect_text(path, place, entry, key)
+    valid_from, recorded_at = entry.get("valid_from"), entry.get("recorded_at")
     return {
-        "store_id": entry.get("store"), "concept_id": entry["concept"], "party_id": entry.get("party"),
-        "valid_from": entry.get("valid_from"), "recorded_at": entry.get("recorded_at"),
-    }  # fmt: skip
+        "store_id": entry.get("store"),
+        "concept_id": entry["concept"],
+        "party_id": entry.get("party"),
+        "valid_from": None if valid_from is None else day(f"{path}: {place}: valid_from", valid_from),
+        "recorded_at": None if recorded_at is None else instant(f"{path}: {place}: recorded_at", recorded_at),
+    }
 
 
 def _source(path: str, place: str, entry: dict[str, Any]) -> dict[str, Any]:
     _expect_keys(path, place, entry, set(SOURCE), required="source")
-    if not isinstance(entry.get("rank"), int):
-        raise InputError(f"{path}: {place}: rank is a whole number, 1 the most trusted, got {entry.get('rank')!r}")
-    return {"store_id": entry.get("store"), "source_id": entry["source"], "source_rank": entry["rank"]}
+    _expect_text(path, place, entry, "store")
+    rank = entry.get("rank")
+    if not (isinstance(rank, str) and rank.isascii() and rank.isdigit() and len(rank) < 10 and int(rank)):
+        raise InputError(f"{path}: {place}: rank is a whole number, 1 the most trusted, got {rank!r}")
+    return {"store_id": entry.get("store"), "source_id": entry["source"], "source_rank": int(rank)}
+
+
+def _expect_text(path: str, place: str, entry: dict[str, Any], key: str) -> None:
+    if entry.get(key) is not None and not isinstance(entry[key], str):
+        raise InputError(f"{path}: {place}: {key} is a text, got {entry[key]!r}")
 
 
 def _cardinality(path: str, concept: Any, cardinality: Any) -> dict[str, Any]:
@@ -183,7 +231,8 @@ def _entries(path: str, section: str, content: Any, key: str, value: str) -> lis
 
 def _mapping(path: str, what: str, content: Any) -> dict[Any, Any]:
     if not isinstance(content, dict):
-        raise InputError(f"{path}: {what} is a mapping, got {content!r}")
+        # What stands there is not repeated: it may be a key or a token.
+        raise InputError(f"{path}: {what} is a mapping, got a {'list' if isinstance(content, list) else 'text'}")
     return content
 
 

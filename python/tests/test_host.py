@@ -1,0 +1,147 @@
+"""The host file: what it may say (G8), and one clear line for what it may not. A secret that was written into it is never repeated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from governed_memory import cli
+from governed_memory.errors import InputError
+from governed_memory.reads.host import Caller, read_host
+
+RECORDS = [
+    {"record_id": "A", "concept": "c", "value": "old", "valid_from": "2026-01-01", "valid_to": None, "source": "P", "written_by": "finance"},
+    {"record_id": "B", "concept": "c", "value": "new", "valid_from": "2026-02-01", "valid_to": None, "source": "Q", "written_by": "finance"},
+    {"record_id": "S", "concept": "s", "value": "for the board", "valid_from": "2026-01-01", "valid_to": None, "source": "P", "release_to": ["board"]},
+]
+HOST = """
+callers:
+    alice: {parties: [board], boundary: inside}
+    bob: {boundary: inside}
+    eve: {parties: [board]}
+owners: {c: finance}
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    path = tmp_path / "store.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    return str(path)
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "host.yml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_who_the_callers_are_G8(tmp_path: Path) -> None:
+    host = read_host(written(tmp_path, HOST))
+    assert host and host.caller("alice") == Caller("alice", ("board",), "inside")
+    assert host.caller("eve").boundary == "outside", "absence is not permission"
+    with pytest.raises(InputError, match="no caller is called 'alic'; did you mean 'alice'"):
+        host.caller("alic")
+
+
+@pytest.mark.parametrize(("policy", "outcome"), [("", "B"), ("policy: abstain", None), ("policy: p\npolicies: {p: [source_rank]}\nsources: {P: 1, Q: 2}", "A")])
+def test_the_host_says_who_decides_G4(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], policy: str, outcome: str | None) -> None:
+    host = written(tmp_path, HOST + policy)
+    assert cli.main(["ask", "c", "--as-of", "2026-03-01", "--caller", "bob", "--store", store, "--map", "written_by=written_by", "--host", host, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["answer"] or {}).get("record_id") == outcome
+    assert answer["outcome"] == ("answered" if outcome else "abstained")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("callers: {k: {token: TOKENSECRET}}", "the token of caller 'k' is given as"),
+        ("callers: {k: TOKENSECRET}", "caller 'k' is a mapping, got a text"),
+        ("keys: [TOKENSECRET]", "keys is a mapping, got a list"),
+        ("callers: {k: {boundary: outside}, k: {boundary: inside}}", "line 1: is not YAML: the key 'k' stands there twice"),
+        ("callers: {k: {}}\ncallers: {}", "line 2: is not YAML: the key 'callers' stands there twice"),
+        ("caller: {k: {}}", "'caller' is no part of a host file; did you mean 'callers'?"),
+        ("callers: {k: {boundry: inside}}", "'boundry' is not understood; did you mean 'boundary'?"),
+        ("callers: {k: {boundary: insid}}", "boundary is inside or outside, got 'insid'"),
+        ("policy: lastest_valid_from", "there is no conflict policy 'lastest_valid_from'; did you mean 'latest_valid_from'?"),
+        ("policies: {p: [latest]}", "'latest' is no criterion"),
+        ("owners: [{concept: c, valid_from: 2026-02-30}]", "owners entry 1: valid_from: '2026-02-30' is no date"),
+        ("owners: [{concept: c, valid_from: 2026-1-5}]", "'2026-1-5' is no date"),
+        ("owners: {c: [a]}", "party is a text, got ['a']"),
+        ("owners: [{party: a}]", "concept is a text, got None"),
+        ("sources: {P: -1}", "rank is a whole number, 1 the most trusted, got '-1'"),
+        ("concepts: {c: two}", "concept 'c' has one answer or several, got 'two'"),
+        ("a: [" + "[" * 3000, "is nested too deep"),
+        ("a: b: c", "line 1: is not YAML"),
+        ("- a", "the file is a mapping, got a list"),
+    ],
+)
+def test_what_a_host_file_may_not_say(tmp_path: Path, capsys: pytest.CaptureFixture[str], store: str, text: str, said: str) -> None:
+    code = cli.main(["ask", "c", "--as-of", "2026-03-01", "--caller", "k", "--store", store, "--host", written(tmp_path, text)])
+    error = capsys.readouterr().err
+    assert code == 2 and said in error and error.count("\n") == 1, error
+    assert "TOKENSECRET" not in error
+
+
+@pytest.mark.parametrize("host", ["", "missing.yml", "."])
+def test_a_host_file_is_a_file(store: str, capsys: pytest.CaptureFixture[str], host: str) -> None:
+    assert cli.main(["ask", "c", "--as-of", "2026-03-01", "--caller", "k", "--store", store, "--host", host]) == 2
+    assert f"{host!r} is no file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"concept": "c", "asof": "2026-03-01"}', "'asof' is no part of a question; did you mean 'as_of'?"),
+        ('{"concept": "c", "known_on": 5}', "known_on is a text, got 5"),
+        ('{"concept": "c", "caller": {"boundary": "inside"}}', "caller is a text"),
+        ('{"concept": "c", "scope": 0}', "scope is a list of classes, got 0"),
+        ('{"concept": "\\ud800"}', "half of a character"),
+        ('{"concept": "c", "as_of": "2026-02-30"}', "'2026-02-30' is no date"),
+        ('{"concept": "c", "store": "nix"}', "no attached store is called 'nix'"),
+        ("[" * 100_000, "is not JSON"),
+        ('{"concept": "c", "scope": [' + "9" * 5000 + "]}", "is not JSON"),
+        ('"c"', "expected an object with a concept"),
+    ],
+)
+def test_a_line_that_is_no_question_is_named(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, said: str) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"concept": "s"}\n' + line + "\n")
+    arguments = ["ask", "--questions", str(questions), "--as-of", "2026-03-01", "--caller", "alice", "--host", written(tmp_path, HOST), "--store", store]
+    code, printed = cli.main(arguments), capsys.readouterr()
+    assert code == 2 and printed.out == "" and f"{questions} line 2: " in printed.err and said in printed.err, printed.err
+
+
+def test_questions_are_answered_in_their_order(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = tmp_path / "questions.jsonl"
+    lines = [
+        {"concept": "s"},
+        {"concept": "nix", "caller": "bob"},
+        {"concept": "c", "as_of": "2026-01-15", "scope": ["x", "y"]},
+        {"concept": "s", "caller": "bob"},
+    ]
+    questions.write_text("\ufeff" + "".join(json.dumps(line) + "\n\n" for line in lines))
+    assert (
+        cli.main(["ask", "--questions", str(questions), "--as-of", "2026-03-01", "--caller", "alice", "--host", written(tmp_path, HOST), "--store", store]) == 0
+    )
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(answer["concept"], answer["caller"], answer["outcome"]) for answer in told] == [
+        ("s", "alice", "answered"), ("nix", "bob", "empty"), ("c", "alice", "answered"), ("s", "bob", "refused"),
+    ]  # fmt: skip
+    assert told[2]["answer"]["record_id"] == "A" and "for the board" not in json.dumps(told[3])
+
+
+def test_options_that_do_not_go_together(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"concept": "s"}\n')
+    for arguments, said in (
+        (["--questions", str(questions), "--scope", "x"], "each line of --questions says its own scope"),
+        (["c", "--policy", "lastest"], "there is no conflict policy 'lastest'"),
+        (["c", "--questions", str(questions)], "give a CONCEPT to ask about, or --questions FILE"),
+        ([], "give a CONCEPT to ask about, or --questions FILE"),
+    ):
+        assert cli.main(["ask", *arguments, "--as-of", "2026-03-01", "--caller", "k", "--store", store]) == 2
+        assert said in capsys.readouterr().err
