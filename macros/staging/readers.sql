@@ -40,12 +40,13 @@
 {%- endmacro %}
 
 
-{#- What separates the columns of a CSV file: of comma, semicolon, tab and bar the one its first line has most of. No row for an empty file. -#}
+{#- What separates the columns of a CSV file: of comma, semicolon, tab and bar the one its first line has most of. No row for an empty file.
+    Not strict: quotes mean nothing here, so a break in a value would look like a line that ends otherwise than the rest. -#}
 {% macro csv_delimiter(path) -%}
     select delimiter
     from (
         select header
-        from read_csv({{ path }}, columns = {'header': 'varchar'}, delim = chr(31), quote = '', escape = '', comment = '', header = false, auto_detect = false, max_line_size = 16777216, hive_partitioning = false)
+        from read_csv({{ path }}, columns = {'header': 'varchar'}, delim = chr(31), quote = '', escape = '', comment = '', header = false, auto_detect = false, strict_mode = false, max_line_size = 16777216, hive_partitioning = false)
         limit 1
     )
     cross join (values (1, ','), (2, ';'), (3, chr(9)), (4, '|')) as delimiters (place, delimiter)

@@ -18,6 +18,15 @@ class InputError(GovernedMemoryError):
     """Something given to the package cannot be used. Commands exit with 2 on it."""
 
 
+SHOWN = 200
+
+
+def shown(value: object) -> str:
+    """A value as a message names it: quoted, and no longer than a line bears."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` for the known word that comes nearest, or nothing where none is near."""
     near = get_close_matches(word, sorted(known), n=1)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import TextIO, TypeVar
 
 import duckdb
 
@@ -78,6 +79,30 @@ def csv_delimiter(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> st
     """The character that separates the columns of a CSV file."""
     found = connection.execute(fragment("csv_delimiter", path=path_text(store))).fetchone()
     return found[0] if found else ","
+
+
+def csv_header(store: StoreFile, delimiter: str) -> tuple[list[str], str]:
+    """The names of the columns of a CSV file, and what ends its first line; a name in quotes may hold a break.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
+    lines: list[str] = []
+
+    def remembered(file: TextIO) -> Iterator[str]:
+        for line in file:
+            lines.append(line)
+            yield line
+
+    try:
+        with store.file.open(encoding="utf-8-sig", newline="") as file:
+            columns = next(csv.reader(remembered(file), delimiter=delimiter), [])
+    except UnicodeDecodeError as error:
+        raise InputError(f"{store.file}: its first line is not UTF-8; save the file as UTF-8") from error
+    except csv.Error as error:
+        raise InputError(f"{store.file}, line 1: {error}") from error
+    last = lines[-1] if lines else ""
+    return columns, next((end for end in ("\r\n", "\n", "\r") if last.endswith(end)), "\n")
 
 
 def column_as_json(role: str, column: str, type_: str) -> str:
