@@ -310,6 +310,7 @@ FILES = {
     "no first day": ('{"record_id": "D-806", "supersedes": "D-802", "value": "x"}', "no first day"),
     "no moment": ('{"record_id": "D-806", "supersedes": "D-802", "valid_from": "2026-10-01", "recorded_at": "yesterday"}', "'yesterday'"),
     "a moment that is a number": ('{"record_id": "D-806", "supersedes": "D-802", "valid_from": "2026-10-01", "recorded_at": 20261001}', "20261001"),
+    "half a character": ('{"record_id": "\\ud800", "supersedes": "D-802", "value": "x", "valid_from": "2026-10-01"}', "half of a surrogate pair"),
     "nested too deeply": ('{"record_id": "D-806", "supersedes": "D-802", "value": ' + "[" * 3000 + "]" * 3000 + "}", "nested too deeply"),
 }  # fmt: skip
 

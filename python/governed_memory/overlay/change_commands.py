@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, message, one_line
+from governed_memory.file_options import add_reading, reading
 from governed_memory.overlay.change import Change, Outcome, change
 from governed_memory.warehouse import StoreFile, attached_store, named_store
-from governed_memory.warehouse.json_text import parse
+from governed_memory.warehouse.json_text import dumps, parse
 from governed_memory.warehouse.store_file import LIST_ROLES, expect_role
 
 
@@ -42,6 +43,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="ROLE=VALUE", help="any other field, where it differs from the record it replaces")
     parser.add_argument("--level", type=int, choices=(1, 2, 3), help="the level the store means to meet (a file: 3; an attached store: as declared)")
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="your columns or keys where they differ from the roles (a file)")
+    add_reading(parser)
     parser.add_argument("--database", help="the built database that knows the store's name (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.add_argument("--dry-run", action="store_true", help="show the intervals before and after, and append nothing")
     parser.add_argument("--json", action="store_true", help="the outcome as JSON")
@@ -118,6 +120,8 @@ def _from_file(name: str) -> list[Change]:
             raise InputError(f"{where}: not a record; every line must be one JSON object")
         if "supersedes" not in record:
             raise InputError(f"{where}: has no supersedes; name the record that it replaces, or the list of them")
+        if _is_half_a_pair(record):
+            raise InputError(f"{where}: a text holds half of a surrogate pair, which is no character; write the whole pair")
         names = record.pop("supersedes")
         identifier = record.pop("record_id", None)
         for role in record:
@@ -131,6 +135,10 @@ def _from_file(name: str) -> list[Change]:
     return changes
 
 
+def _is_half_a_pair(record: dict[str, Any]) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in dumps(record))
+
+
 def _why(error: OSError | UnicodeDecodeError) -> str:
     return f"byte {error.start + 1} is not UTF-8; save the file as UTF-8" if isinstance(error, UnicodeDecodeError) else str(error.strerror)
 
@@ -139,7 +147,7 @@ def _run(arguments: argparse.Namespace, changes: list[Change]) -> int:
     store = _store(arguments)
     outcome = change(store, changes, dry_run=arguments.dry_run)
     for warning in outcome.warnings:
-        print(f"gmem {arguments.command}: warning: {warning}", file=sys.stderr)
+        print(f"gmem {arguments.command}: warning: {message(warning)}", file=sys.stderr)
     if store.built and not arguments.dry_run:
         print(f"gmem {arguments.command}: notice: what was built of {store.store_id!r} shows the change from the next `dbt build` on", file=sys.stderr)
     if arguments.json:
@@ -149,12 +157,12 @@ def _run(arguments: argparse.Namespace, changes: list[Change]) -> int:
     else:
         verb = "would append to" if arguments.dry_run else "appended to"
         print(f"{verb} {store.path}: {', '.join(item.record_id for item in changes)}")
-        print("\n".join(_lines(outcome)))
+        print("\n".join(map(one_line, _lines(outcome))))
     return 0
 
 
 def _store(arguments: argparse.Namespace) -> StoreFile:
-    named = named_store(arguments.store, arguments.map)
+    named = named_store(arguments.store, arguments.map, reading(arguments))
     store = named if isinstance(named, StoreFile) else attached_store(named, arguments.database)
     return replace(store, target_level=arguments.level) if arguments.level else store
 

@@ -2,12 +2,13 @@
 
 from governed_memory.warehouse.attach import attach, open_store_file
 from governed_memory.warehouse.attached_store import attached_store
-from governed_memory.warehouse.connection import attach_built, expect_attached, frame, literal, open_built, open_memory, rows
+from governed_memory.warehouse.connection import attach_built, expect_attached, expect_select, frame, literal, open_built, open_memory, rows
 from governed_memory.warehouse.models import build, columns, fragment, parsed_fragment, rows_as_sql, seed
 from governed_memory.warehouse.raw_records import attached_records, raw_records
 from governed_memory.warehouse.store_file import ROLES, StoreFile, named_store
 
 __all__ = [
-    "ROLES", "StoreFile", "attach", "attach_built", "attached_records", "attached_store", "build", "columns", "expect_attached", "fragment", "frame", "literal",
-    "named_store", "open_built", "open_memory", "open_store_file", "parsed_fragment", "raw_records", "rows", "rows_as_sql", "seed",
+    "ROLES", "StoreFile", "attach", "attach_built", "attached_records", "attached_store", "build", "columns", "expect_attached", "expect_select",
+    "fragment", "frame", "literal", "named_store", "open_built", "open_memory", "open_store_file", "parsed_fragment", "raw_records", "rows",
+    "rows_as_sql", "seed",
 ]  # fmt: skip

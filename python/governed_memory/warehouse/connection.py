@@ -23,6 +23,14 @@ def open_memory() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def is_file(path: Path) -> bool:
+    """Whether it is a file; a path that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def built_path(database: str | None = None) -> Path:
     """Where the built database is: as given, else as GMEM_DATABASE says, else here."""
     return Path(database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE)
@@ -40,11 +48,11 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
             no such store.
     """
     path = built_path(database)
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"{path}: no such database; run `dbt build` first, or name one with --database or GMEM_DATABASE")
     try:
         connection = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         why = "another process is writing it; wait for the build to end" if "lock" in str(error) else "it is no DuckDB database"
         raise InputError(f"{path}: cannot be read: {why}") from error
     schemas = connection.execute(
@@ -98,6 +106,16 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement, val
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+def expect_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """InputError where a text is anything but one select: a read writes nothing, and attaches nothing."""
+    try:
+        statements = connection.extract_statements(sql)
+    except (duckdb.Error, UnicodeError, TypeError) as error:
+        raise InputError(f"query: {_first_line(error)}") from error
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise InputError(f"query: holds {', '.join(statement.type.name for statement in statements) or 'no statement'}; expected one select")
+
+
 def frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> polars.DataFrame:
     """The result of a query as a polars frame, handed over through Arrow's C interface, which needs no pyarrow.
 
@@ -111,7 +129,7 @@ def frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any
         if relation is None:
             raise InputError("the statement has no result; a read is a select")
         return polars.DataFrame(relation)
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeError) as error:
         raise InputError(_first_line(error)) from error
 
 

@@ -32,14 +32,14 @@ def parse(text: str, *, unique_keys: bool = False) -> Any:
         raise ValueError("nested too deeply to read") from error
 
 
-def dumps(value: Any) -> str:
+def dumps(value: Any, *, sort_keys: bool = False) -> str:
     """The text of a value, in which a Number stands as it was written.
 
     Raises:
         ValueError: it is nested too deeply, or a float is none that JSON can write.
     """
     try:
-        return _text(value)
+        return _text(value, sort_keys)
     except RecursionError as error:
         raise ValueError("nested too deeply to write") from error
 
@@ -53,13 +53,14 @@ def plain(value: Any) -> Any:
     return value.text if isinstance(value, Number) else value
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, sort_keys: bool) -> str:
     if isinstance(value, Number):
         return value.text
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key, ensure_ascii=False)}: {_text(item)}" for key, item in value.items()) + "}"
+        items = sorted(value.items()) if sort_keys else value.items()
+        return "{" + ", ".join([f"{json.dumps(key, ensure_ascii=False)}: {_text(item, sort_keys)}" for key, item in items]) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
+        return "[" + ", ".join([_text(item, sort_keys) for item in value]) + "]"
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 

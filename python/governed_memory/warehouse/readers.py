@@ -9,7 +9,7 @@ from typing import TextIO, TypeVar
 
 import duckdb
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.connection import literal
 from governed_memory.warehouse.models import fragment
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, PARQUET, StoreFile
@@ -19,6 +19,9 @@ Result = TypeVar("Result")
 # Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
 # is tried only where a record needs it.
 RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
+
+# Tables that a message names.
+LISTED = 8
 
 TABLES = """
     select table_name from duckdb_tables() where database_name = $database
@@ -68,10 +71,11 @@ def table_of(connection: duckdb.DuckDBPyConnection, store: StoreFile, database: 
     """
     tables = [row[0] for row in connection.execute(TABLES, {"database": database}).fetchall()]
     if store.table is None and len(tables) != 1:
-        raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
+        raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:LISTED]) or 'it has none'})")
     table = store.table or tables[0]
     if table.rpartition(".")[2] not in tables:
-        raise InputError(f"{store.file}: has no table {table!r}; it has {', '.join(tables) or 'none'}")
+        listed = ", ".join(tables[:LISTED]) + (f" and {len(tables) - LISTED} more" if len(tables) > LISTED else "")
+        raise InputError(f"{store.file}: has no table {table!r}; {did_you_mean(table, tables) or 'it has ' + (listed or 'none')}")
     return ".".join(name_text(part) for part in table.split("."))
 
 
