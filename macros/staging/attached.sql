@@ -1,11 +1,26 @@
 {#- What the root project attaches, as its vars state it. Without a statement this project builds its example; a project that installs
     this one as a package never sees the example. -#}
 {% macro attached_stores() -%}
-    {{- return(var('example_stores') if governed_memory.is_example() else var('stores', none) or {}) -}}
+    {%- set stores = governed_memory.expect_mapping('stores', var('example_stores') if governed_memory.is_example() else var('stores', none) or {}) -%}
+    {%- for store_id, store in stores.items() -%}
+        {%- if store_id is not string or not modules.re.fullmatch("[^'\"\\s](?:[^'\"\\r\\n]*[^'\"\\s])?", store_id) -%}
+            {{ exceptions.raise_compiler_error("vars: stores: a store is called " ~ tojson(store_id | string) ~ "; expected a name without quotes, line breaks and blanks at its ends") }}
+        {%- endif -%}
+        {%- do governed_memory.expect_mapping('stores: ' ~ store_id, store) -%}
+    {%- endfor -%}
+    {{- return(stores) -}}
+{%- endmacro %}
+
+{#- What a var holds, if it is a mapping. -#}
+{% macro expect_mapping(name, found) -%}
+    {%- if found is not mapping -%}
+        {{ exceptions.raise_compiler_error("vars: " ~ name ~ ": expected names and what they stand for, one `name: ...` each, found " ~ tojson(found, found | string)) }}
+    {%- endif -%}
+    {{- return(found) -}}
 {%- endmacro %}
 
 {% macro attached_registers() -%}
-    {{- return(var('example_registers') if governed_memory.is_example() else var('registers', none) or {}) -}}
+    {{- return(governed_memory.expect_mapping('registers', var('example_registers') if governed_memory.is_example() else var('registers', none) or {})) -}}
 {%- endmacro %}
 
 {% macro is_example() -%}

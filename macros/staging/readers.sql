@@ -7,7 +7,9 @@
     {%- if 'delimiter' in store and (suffix not in ['csv', 'tsv'] or store.delimiter | string | length != 1) -%}
         {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": delimiter is '" ~ store.delimiter ~ "' for " ~ rendered ~ "; expected one character, and a .csv or .tsv file") }}
     {%- elif suffix in ['jsonl', 'ndjson'] -%} {{- return("read_ndjson_objects(" ~ path ~ ", hive_partitioning = false)") -}}
-    {%- elif suffix == 'json' -%} {{- return("read_json_objects(" ~ path ~ ", hive_partitioning = false)") -}}
+    {%- elif suffix == 'json' -%}
+        {%- do governed_memory.refuse_cut_off_array(store_id, path) -%}
+        {{- return("read_json_objects(" ~ path ~ ", hive_partitioning = false)") -}}
     {%- elif suffix == 'parquet' -%} {{- return(governed_memory.parquet_reader(path)) -}}
     {%- elif suffix in ['csv', 'tsv'] -%}
         {%- set found = [store.delimiter] if 'delimiter' in store else run_query(governed_memory.csv_delimiter(path)).columns[0].values() -%}
@@ -40,17 +42,27 @@
 {%- endmacro %}
 
 
-{#- What separates the columns of a CSV file: of comma, semicolon, tab and bar the one its first line has most of. No row for an empty file. -#}
+{#- What separates the columns of a CSV file: of comma, semicolon, tab and bar the one its first line has most of. No row for an empty file.
+    Not strict: quotes mean nothing here, so a break in a value would look like a line that ends otherwise than the rest. -#}
 {% macro csv_delimiter(path) -%}
     select delimiter
     from (
         select header
-        from read_csv({{ path }}, columns = {'header': 'varchar'}, delim = chr(31), quote = '', escape = '', comment = '', header = false, auto_detect = false, max_line_size = 16777216, hive_partitioning = false)
+        from read_csv({{ path }}, columns = {'header': 'varchar'}, delim = chr(31), quote = '', escape = '', comment = '', header = false, auto_detect = false, strict_mode = false, max_line_size = 16777216, hive_partitioning = false)
         limit 1
     )
     cross join (values (1, ','), (2, ';'), (3, chr(9)), (4, '|')) as delimiters (place, delimiter)
     order by length(header) - length(replace(header, delimiter, '')) desc, place
     limit 1
+{%- endmacro %}
+
+
+{#- DuckDB reads an array that breaks off, or ends in a comma, as far as it goes; a store that lost records must not look whole. -#}
+{% macro refuse_cut_off_array(store_id, path) -%}
+    {%- set found = run_query("select filename from read_text(" ~ path ~ ") where regexp_matches(content, '^[\ufeff\\s]*\\[') and not regexp_matches(content, '[^,\\s]\\s*\\]\\s*$') limit 1") -%}
+    {%- if found | length -%}
+        {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": " ~ found.rows[0][0] ~ ": the array does not end in ] behind a record; it is cut off, so records may be missing") }}
+    {%- endif -%}
 {%- endmacro %}
 
 

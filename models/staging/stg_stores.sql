@@ -6,9 +6,15 @@
 {%- if target_level not in [0, 1, 2, 3] -%}
     {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": target_level is " ~ target_level ~ ", expected 0, 1, 2 or 3") }}
 {%- endif -%}
-{%- for key, allowed in [('valid_to_is', ['inclusive', 'exclusive']), ('null_end', ['open', 'unknown'])] if store.get(key, allowed[0]) not in allowed -%}
+{%- for key, allowed in [
+    ('valid_to_is', ['inclusive', 'exclusive']), ('null_end', ['open', 'unknown']),
+    ('form', ['relational', 'bitemporal_graph', 'vector_memory', 'catalogue', 'documents', 'dimension'])
+] if store.get(key, allowed[0]) not in allowed -%}
     {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": " ~ key ~ " is '" ~ store[key] ~ "', expected " ~ allowed | join(' or ')) }}
 {%- endfor -%}
+{%- if execute and 'zone' in store and not run_query('select 1 from pg_timezone_names() where name = ' ~ sql_text(store.zone)) | length -%}
+    {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": zone is '" ~ store.zone ~ "', which is no time zone; expected a name such as Europe/Berlin") }}
+{%- endif -%}
 {%- set known_keys = [
     'source', 'form', 'columns', 'valid_to_is', 'null_end', 'zone', 'target_level', 'policy', 'steward', 'steward_role', 'attests_writers',
     'open_markers', 'delimiter'

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from governed_memory.errors import GovernedMemoryError
+from governed_memory.errors import GovernedMemoryError, message
 
 # Which room holds which commands.
 ROOMS = {
@@ -35,6 +35,10 @@ ROOMS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 as asked, 1 the answer is no, 2 something given cannot be used."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    for place, word in enumerate(arguments, start=1):
+        if not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word):
+            print(f"gmem: argument {place}: {message(ascii(word))} is not UTF-8; write it in UTF-8, and name files so", file=sys.stderr)
+            return 2
     parser = argparse.ArgumentParser(
         prog="gmem", description="Governed memory: check, read and serve records that say since when they hold, who owns them and who may read them."
     )
@@ -46,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(parsed.run(parsed))
     except GovernedMemoryError as error:
-        print(f"gmem {parsed.command}: {error}", file=sys.stderr)
+        print(f"gmem {parsed.command}: {message(str(error))}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader has had enough; nothing is left to say, not even at exit.
@@ -54,6 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        # The last net, under errors that name what is wrong with what is given: what no check foresaw in it is still one line, a mistake
+        # in this package is not.
+        if not isinstance(error, (RecursionError, UnicodeError, OverflowError, OSError)) and "duckdb" not in type(error).__module__:
+            raise
+        what = str(error).strip().partition("\n")[0] or type(error).__name__
+        print(f"gmem {parsed.command}: what is given cannot be read: {message(what)}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

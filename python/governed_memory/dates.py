@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import datetime
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, shown
 
 
-def day(name: str, text: str) -> str:
+def day(name: str, text: object) -> str:
     """The text, if it is a date written yyyy-mm-dd; InputError naming the argument if not."""
     try:
-        parsed = datetime.date.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(f"{name}: {text!r} is no date; write it as yyyy-mm-dd") from error
-    if parsed.isoformat() != text:
-        raise InputError(f"{name}: {text!r} is no date; write it as yyyy-mm-dd")
-    return text
+        if isinstance(text, str) and datetime.date.fromisoformat(text).isoformat() == text:
+            return text
+    except ValueError:
+        pass
+    raise InputError(f"{name}: {shown(text)} is no date; write it as yyyy-mm-dd")
 
 
-def instant(name: str, text: str) -> str:
+def instant(name: str, text: object) -> str:
     """A date as it is, or a timestamp in UTC without its offset; InputError naming the argument if it is neither."""
-    if len(text) <= 10:
+    if not isinstance(text, str) or len(text) <= 10:
         return day(name, text)
     try:
         parsed = datetime.datetime.fromisoformat(text)
+        return (parsed.astimezone(datetime.UTC).replace(tzinfo=None) if parsed.tzinfo else parsed).isoformat(sep=" ")
     except ValueError as error:
-        raise InputError(f"{name}: {text!r} is neither a date nor a timestamp; write it as yyyy-mm-dd or yyyy-mm-ddThh:mm:ss (UTC)") from error
-    return (parsed.astimezone(datetime.UTC).replace(tzinfo=None) if parsed.tzinfo else parsed).isoformat(sep=" ")
+        raise InputError(f"{name}: {shown(text)} is neither a date nor a timestamp; write it as yyyy-mm-dd or yyyy-mm-ddThh:mm:ss (UTC)") from error
+    except OverflowError as error:
+        raise InputError(f"{name}: {shown(text)} lies in UTC outside the years 1 to 9999; write a moment within them") from error

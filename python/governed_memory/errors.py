@@ -7,6 +7,7 @@ GovernedMemoryError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -21,6 +22,31 @@ class InputError(GovernedMemoryError):
 
 class BusyError(InputError):
     """Another process holds what is needed; later the same will work."""
+
+
+SHOWN = 200
+
+
+def shown(value: object) -> str:
+    """A value as a message names it: quoted, and no longer than a line bears."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+
+
+# Characters that move the cursor, end a line or turn the direction of writing.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+QUOTED = re.compile(rf"('(?:[^'\\]|\\.){{{SHOWN}}})(?:[^'\\]|\\.)+'")
+LONG_WORD = re.compile(rf"(\S{{{2 * SHOWN}}})\S+")
+
+
+def one_line(text: str) -> str:
+    """A text for a terminal: control characters are escaped, so that what a record or an argument holds is shown and does nothing."""
+    return CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def message(text: str) -> str:
+    """A message as one line of bearable length: what it echoes is cut."""
+    return LONG_WORD.sub(r"\1…", QUOTED.sub(r"\1…'", one_line(text)))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from governed_memory import warehouse
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, shown
 from governed_memory.reads.as_of import as_of_query, open_store
 from governed_memory.reads.diff import diff_query
 from governed_memory.reads.history import expect_history, history_query
@@ -103,7 +103,9 @@ class Stores:
         >>> store.close()
         """
         classes = [scope] if isinstance(scope, str) else scope
-        return self._read(*as_of_query(_text(date), store_id=self._named(store), concept=concept, known_on=_moment(known_on), scope=classes))
+        if classes is not None and not (isinstance(classes, Sequence) and all(isinstance(name, str) for name in classes)):
+            raise InputError(f"scope: {shown(scope)} is no class of question; give the name of one, or a list of names")
+        return self._read(*as_of_query(_text(date), store_id=self._named(store), concept=_concept(concept), known_on=_moment(known_on), scope=classes))
 
     def history(self, concept: str, *, store: str | None = None) -> polars.DataFrame:
         """Every record that had a part in a concept, withdrawals too: when it was in force, why it ended, when it was recorded (T4, T9).
@@ -120,6 +122,8 @@ class Stores:
         ...     store.history("data_retention").select("record_id", "end_reason", "ended_by").rows()
         [('M-601', 'replaced', 'M-602'), ('M-602', 'replaced', 'M-603'), ('M-603', None, None)]
         """
+        if _concept(concept) is None:
+            raise InputError("concept: a history is of one concept; name it")
         records = self._read(*history_query(concept, store_id=self._named(store)))
         expect_history(self._open(), concept, records)
         return records
@@ -153,7 +157,7 @@ class Stores:
         """
         states = () if known_on is None else known_on if isinstance(known_on, tuple) else (known_on,)
         known = [_moment(state) for state in states]
-        return self._read(*diff_query(_text(first), _text(second), known_on=known, store_id=self._named(store), concept=concept))
+        return self._read(*diff_query(_text(first), _text(second), known_on=known, store_id=self._named(store), concept=_concept(concept)))
 
     def check(self, *, store: str | None = None) -> polars.DataFrame:
         """Every finding: the record, the rule it fails, at which level, and who must act (L5).
@@ -191,17 +195,18 @@ class Stores:
         """The result of any select over the models, such as record_intervals, findings or records_as_of(...).
 
         Args:
-            sql: one statement.
+            sql: one select.
             values: for the names that the statement writes as $name.
 
         Raises:
-            InputError: the statement cannot be answered, or the stores are closed.
+            InputError: it is not one select, it cannot be answered, or the stores are closed.
 
         >>> import governed_memory
         >>> with governed_memory.open("stores/reference.jsonl") as store:
         ...     store.query("select count(*) as records from record_intervals where concept_owner = $owner", {"owner": "legal"}).item()
         6
         """
+        warehouse.expect_select(self._open(), sql)
         return self._read(sql, values or {})
 
     def close(self) -> None:
@@ -237,7 +242,17 @@ class Stores:
 
 
 def _text(day: Day) -> str:
-    return day if isinstance(day, str) else day.isoformat()
+    if isinstance(day, datetime.date):
+        return day.isoformat()
+    if not isinstance(day, str):
+        raise InputError(f"{shown(day)} is no date; give a datetime.date, or its text as yyyy-mm-dd")
+    return day
+
+
+def _concept(concept: str | None) -> str | None:
+    if concept is not None and not isinstance(concept, str):
+        raise InputError(f"concept: {shown(concept)} is no name of a concept; give its text")
+    return concept
 
 
 def _moment(moment: Moment | None) -> str | None:

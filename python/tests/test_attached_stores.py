@@ -224,3 +224,55 @@ def test_a_waiver_without_effect_gives_a_warning_and_is_named_L3(project: dbt_ha
     main(["status", "--database", str(project.folder / dbt_harness.DATABASE)])
     told = capsys.readouterr().out.partition("waivers without effect\n")[2].splitlines()
     assert told == ["  store, source_missing, A: it gives no reason", "  store, source_missing, all records: it gives no last day"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"on_date": "2026-1-5"}, 'on_date is "2026-1-5", which is no date'),
+        ({"on_date": "2026-02-30"}, 'on_date is "2026-02-30", which is no date'),
+        ({"on_date": "' or '"}, "which is no date"),
+        ({"stores": 5}, "vars: stores: expected names"),
+        ({"stores": {"a": 5}}, "vars: stores: a: expected names"),
+        ({"stores": {"it's": {"source": "x"}}}, "expected a name without quotes"),
+        ({"registers": ["parties"]}, "vars: registers: expected names"),
+        ({"stores": {"a": {"source": "example_parties", "form": "nope"}}}, "store a: form is 'nope', expected relational or bitemporal_graph"),
+        ({"stores": {"a": {"source": "example_parties", "zone": "Mars/X"}}}, "store a: zone is 'Mars/X', which is no time zone"),
+    ],
+)
+def test_what_the_vars_say_wrongly_is_said_when_compiling_L1(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """L1: in one line of dbt's own error, with what is expected, before anything is built."""
+    run = dbt_harness.dbt(tmp_path, "compile", "--select", "stg_stores", "stg_build", "--vars", json.dumps({"stores": {}, "registers": {}, **given}))
+    assert run.returncode != 0
+    assert message in " ".join(run.stdout.split())
+    assert "Traceback" not in run.stdout + run.stderr
+
+
+def test_an_array_that_is_cut_off_is_refused_L1(project: dbt_harness.Project, tmp_path: Path) -> None:
+    """L1: with the store and the file; a whole one and one object a line read as ever."""
+    project.vars["stores"] = {}
+    for name, content in (("whole", f" [{LINE}] "), ("none", "[ ]"), ("lines", LINE)):
+        (tmp_path / f"{name}.json").write_text(content, encoding="utf-8")
+        project.attach(name, tmp_path / f"{name}.json")
+    run = project.dbt("compile", "--select", "stg_store_rows")
+    assert run.returncode == 0, run.stdout
+    (tmp_path / "whole.json").write_text(f"[{LINE},", encoding="utf-8")
+    run = project.dbt("compile", "--select", "stg_store_rows")
+    assert run.returncode != 0
+    assert "store whole: " in run.stdout and "whole.json: the array does not end in ]" in " ".join(run.stdout.split())
+
+
+def test_a_missed_level_names_records_rule_and_who_must_act_L3_L5_C23(project: dbt_harness.Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """L3, L5, C23: on the console of dbt and in `gmem status`, and without a value."""
+    project.vars["stores"], project.vars["registers"] = {}, {}
+    record = {"valid_from": "2026-01-01", "concept": "arr", "concept_owner": "finance", "value": "secret", "release_to": ["board"]}
+    (tmp_path / "store.jsonl").write_text("\n".join(json.dumps({"record_id": f"A-{number}", **record}) for number in range(7)), encoding="utf-8")
+    project.attach("store", tmp_path / "store.jsonl", target_level=1)
+    project.run("findings", "store_levels", "record_intervals_built")
+    run = project.dbt("--no-quiet", "test", "--select", "no_required_finding_valid_to_unstated_")
+    assert run.returncode == 1, run.stdout
+    told = "store store fails valid_to_unstated: A-0, A-1, A-2, A-3, A-4 and 2 more; for finance."
+    assert told in " ".join(run.stdout.split())
+    assert "secret" not in run.stdout
+    assert main(["status", "--database", str(project.folder / dbt_harness.DATABASE)]) == 1
+    assert "  store, valid_to_unstated: A-0, A-1, A-2, A-3, A-4 and 2 more; for finance\n" in capsys.readouterr().out

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -853,6 +854,96 @@ def test_the_commands_say_what_they_were_given_wrongly_L1(tmp_path: Path, capsys
     for text in ("2026-02-30", "2026-1-5", "today", "20260105"):
         assert repr(text) in refusal(capsys, "as-of", text, "--store", str(file))
         assert repr(text) in refusal(capsys, "as-of", "2026-06-01", "--store", str(file), "--known-on", text)
+
+
+@pytest.mark.parametrize("tail", [",", "", ",]"])
+def test_an_array_that_is_cut_off_is_refused_L1(tail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """L1: DuckDB reads it as far as it goes, and a store that lost records must not look whole."""
+    file = tmp_path / "store.json"
+    file.write_text(f'[{{"record_id": "A", "valid_from": "2026-01-01"}},{{"a": "b"}}{tail}', encoding="utf-8")
+    for arguments in (["check"], ["compact"], ["as-of", "2026-01-01", "--store"]):
+        said = refusal(capsys, *arguments, str(file))
+        assert "store.json, line 1, column" in said and "one array of objects" in said
+
+
+def test_a_role_that_two_columns_have_is_refused_L1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """L1: in any case of letters, since names of columns have none; a column that no role reads may be there twice."""
+    file = tmp_path / "store.csv"
+    for header in ("record_id,value,value", "record_id,value,Value"):
+        file.write_text(f"{header},x,x\nA,b,c,d,e\n", encoding="utf-8")
+        assert "2 columns named 'value'" in refusal(capsys, "check", str(file))
+    file.write_text("record_id,value,x,x\nA,b,c,d\n", encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+
+
+def test_breaks_in_quotes_are_no_lines_C10(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """C10: a spreadsheet ends lines in one way and breaks within a cell in another."""
+    file = tmp_path / "store.csv"
+    file.write_bytes(b'record_id;value;valid_from;valid_to\r\nA;"one\ntwo";2026-01-01;\r\n')
+    assert main(["as-of", "2026-01-01", "--store", str(file), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["value"] == "one\ntwo"
+
+
+GIVEN = {
+    "a moment before the year 1": ["as-of", "2026-01-01", "--store", "STORE", "--known-on", "0001-01-01T00:00:00+14:00"],
+    "a moment after the year 9999": ["as-of", "2026-01-01", "--store", "STORE", "--known-on", "9999-12-31T23:59:59-12:00"],
+    "bytes that are no text": ["as-of", "\udcff\udcfe", "--store", "STORE"],
+    "a concept that is no text": ["history", "\ud800", "--store", "STORE"],
+    "a path that is too long": ["check", "x" * 5000 + ".jsonl"],
+    "a database whose path is too long": ["status", "--database", "x" * 5000],
+    "a baseline whose path is too long": ["check", "STORE", "--baseline", "x" * 5000],
+    "a date that is too long": ["as-of", "x" * 5000, "--store", "STORE"],
+    "a table for a database": ["status", "--database", "TABLE"],
+    "a zone that is none": ["as-of", "2026-01-01", "--store", "STORE", "--zone", "Mars/X"],
+    "a device": ["check", "/dev/null"],
+    "a pipe": ["check", "PIPE"],
+    "an empty folder": ["check", "FOLDER"],
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_whatever_is_given_the_answer_is_one_line_of_bearable_length_L1(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """L1: with exit code 2, and without waiting for what never comes."""
+    (tmp_path / "x.jsonl").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "folder").mkdir()
+    places = {"STORE": "x.jsonl", "TABLE": "x.csv", "PIPE": "pipe.jsonl", "FOLDER": "folder"}
+    assert main([str(tmp_path / places[word]) if word in places else word for word in GIVEN[name]]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and len(error) < 1000, error
+    assert "no such file" not in error or "x" * 100 in error
+
+
+def test_what_a_record_holds_does_nothing_to_a_terminal_L1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """L1: control characters are shown as what they are."""
+    file = tmp_path / "x.jsonl"
+    file.write_text(
+        json.dumps({"record_id": "A\x1b[31m\u202e", "concept": "c\n", "value": "\x07", "valid_from": "2026-01-01", "valid_to": None}), encoding="utf-8"
+    )
+    for arguments in (["check", str(file)], ["as-of", "2026-01-01", "--store", str(file)], ["history", "c\n", "--store", str(file)]):
+        main(arguments)
+        told = capsys.readouterr().out
+        assert "A\\x1b[31m\\u202e" in told and not set(told) & set("\x1b\u202e\x07")
+
+
+def test_how_ends_read_can_be_said_for_a_file_T1_T2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """T1, T2: as for an attached store, whose entry says it."""
+    file = tmp_path / "x.csv"
+    file.write_text("record_id,concept,valid_from,valid_to\nA,c,2026-01-01,2026-03-31T22:00:00Z\nB,c,2026-01-01,\n", encoding="utf-8")
+
+    def held(day: str, *options: str) -> list[str]:
+        assert main(["as-of", day, "--store", str(file), "--format", "json", *options]) == 0
+        return [record["record_id"] for record in json.loads(capsys.readouterr().out)]
+
+    assert held("2026-03-31") == ["A", "B"]
+    assert held("2026-04-01", "--zone", "Europe/Berlin") == ["A", "B"]
+    assert held("2026-04-01", "--zone", "Europe/Berlin", "--ends", "exclusive") == ["B"]
+    assert held("2026-03-31", "--null-end", "unknown") == ["A"]
+    for arguments in (["check", str(file)], ["history", "c", "--store", str(file)], ["diff", "2026-01-01", "2026-02-01", "--store", str(file)]):
+        assert main([*arguments, "--ends", "exclusive", "--zone", "UTC", "--null-end", "open"]) < 2
+    capsys.readouterr()
+    assert "is said in the project" in refusal(capsys, "as-of", "2026-01-01", "--store", "attached", "--ends", "exclusive")
 
 
 # A million records

@@ -252,6 +252,129 @@ def test_l4_findings_that_were_there_before_refuse_nothing(tmp_path: Path) -> No
     assert run(store, REPLACED) == 0
 
 
+# What is written reads back as it was meant
+
+
+@pytest.mark.parametrize("value", ["a\r\nb", "a\rb", "a\nb", "\r", 'say "so";', "a;b\r"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_t7_c10_a_break_in_a_value_leaves_a_csv_file_that_reads(value: str, line_end: str, tmp_path: Path) -> None:
+    store = csv_file(tmp_path / "s.csv", RECORDS, line_end)
+    before = store.file.read_bytes()
+    assert run(store, [value if word == "three years" else word for word in REPLACED]) == 0
+    assert store.file.read_bytes().startswith(before)
+    assert [record["value"] for record in records_as_of(open_store(store)[0], "2026-10-01")] == [value]
+
+
+def test_t7_a_csv_file_that_cannot_grow_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(csv_file(tmp_path / "s.csv", RECORDS, "\r"), REPLACED) == 2
+    assert "carriage return" in capsys.readouterr().err
+    odd = [{name if name != "withdrawal" else "with\ndrawal": value for name, value in record.items()} for record in RECORDS]
+    store = csv_file(tmp_path / "odd.csv", odd)
+    assert run(store, REPLACED) == 0
+    assert as_of(store, "2026-10-01") == ["D-806"]
+
+
+def test_t7_a_change_that_widens_who_may_see_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = json_lines(tmp_path / "s.jsonl", [RECORDS[0], RECORDS[1] | {"release_to": ["board", "legal"]}])
+    changes = tmp_path / "changes.jsonl"
+    line = {"record_id": "D-806", "supersedes": "D-802", "value": "x", "valid_from": "2026-10-01", "source": "LEG-3"}
+    for released, said in ((None, "is open to everyone"), ([], "is open to everyone"), (["board", "sales"], "also for sales")):
+        changes.write_text(json.dumps(line | {"release_to": released}), encoding="utf-8")
+        assert run(store, ["supersede", "--from-file", str(changes), "--dry-run"]) == 0
+        assert f"warning: 'D-806': widens who may see: 'D-802' is for board, legal alone, 'D-806' {said}" in capsys.readouterr().err
+    for released in ({}, {"release_to": ["board"]}):
+        changes.write_text(json.dumps(line | released), encoding="utf-8")
+        assert run(store, ["supersede", "--from-file", str(changes), "--dry-run"]) == 0
+        assert "widens" not in capsys.readouterr().err
+
+
+def test_t7_numbers_are_taken_over_and_given_as_they_are_written(tmp_path: Path) -> None:
+    digits = "12345678901234567890.123456789"
+    store = json_lines(tmp_path / "s.jsonl", RECORDS)
+    store.file.write_text(store.file.read_text(encoding="utf-8").replace('"withdrawal": null', f'"priority": {digits}, "withdrawal": null'), encoding="utf-8")
+    changes = tmp_path / "changes.jsonl"
+    changes.write_text(
+        f'{{"record_id": "D-806", "supersedes": "D-802", "value": {{"a": [1e400, {digits}]}}, "valid_from": "2026-10-01", "source": "s"}}', encoding="utf-8"
+    )
+    assert run(store, ["supersede", "--from-file", str(changes)]) == 0
+    assert f'"value": {{"a": [1e400, {digits}]}}' in store.file.read_text(encoding="utf-8").splitlines()[-1]
+    assert f'"priority": {digits}' in store.file.read_text(encoding="utf-8").splitlines()[-1]
+
+
+FILES = {
+    "no JSON number": ('{"record_id": "D-806", "supersedes": "D-802", "value": NaN, "valid_from": "2026-10-01"}', "NaN is no number"),
+    "a repeated key": ('{"record_id": "D-806", "supersedes": "D-802", "value": "x", "value": "y", "valid_from": "2026-10-01"}', "'value' is given twice"),
+    "no supersedes": ('{"record_id": "D-806", "value": "x", "valid_from": "2026-10-01"}', "has no supersedes"),
+    "no such record": ('{"record_id": "D-806", "supersedes": "D-900", "value": "x", "valid_from": "2026-10-01"}', "'D-900'"),
+    "no such day": ('{"record_id": "D-806", "supersedes": "D-802", "value": "x", "valid_from": "2026-02-30"}', "'2026-02-30'"),
+    "no first day": ('{"record_id": "D-806", "supersedes": "D-802", "value": "x"}', "no first day"),
+    "no moment": ('{"record_id": "D-806", "supersedes": "D-802", "valid_from": "2026-10-01", "recorded_at": "yesterday"}', "'yesterday'"),
+    "a moment that is a number": ('{"record_id": "D-806", "supersedes": "D-802", "valid_from": "2026-10-01", "recorded_at": 20261001}', "20261001"),
+    "half a character": ('{"record_id": "\\ud800", "supersedes": "D-802", "value": "x", "valid_from": "2026-10-01"}', "half of a surrogate pair"),
+    "nested too deeply": ('{"record_id": "D-806", "supersedes": "D-802", "value": ' + "[" * 3000 + "]" * 3000 + "}", "nested too deeply"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_t7_a_mistake_in_a_file_of_changes_names_file_and_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = json_lines(tmp_path / "s.jsonl", RECORDS)
+    before = store.file.read_bytes()
+    (tmp_path / "changes.jsonl").write_text("\n" + FILES[name][0], encoding="utf-8")
+    assert run(store, ["supersede", "--from-file", str(tmp_path / "changes.jsonl")]) == 2
+    error = capsys.readouterr().err
+    assert "changes.jsonl, line 2" in error and FILES[name][1] in error and error.count("\n") == 1
+    assert store.file.read_bytes() == before
+
+
+def test_t7_what_would_read_as_no_value_in_a_column_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for value in ("null", ""):
+        assert run(csv_file(tmp_path / "s.csv", RECORDS), [value if word == "three years" else word for word in REPLACED]) == 2
+        assert f"value {value!r} would read as no value" in capsys.readouterr().err
+
+
+def test_t7_options_beside_a_file_of_changes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(json_lines(tmp_path / "s.jsonl", RECORDS), ["supersede", "--from-file", "changes.jsonl", "--of", "D-802", "--value", "x"]) == 2
+    assert "--of, --value would count for nothing" in capsys.readouterr().err
+
+
+def test_t7_a_record_is_named_once_and_in_the_spelling_of_the_store(tmp_path: Path) -> None:
+    composed, decomposed = "D-\u00e9", "D-e\u0301"
+    store = json_lines(tmp_path / "s.jsonl", [RECORDS[0], RECORDS[1] | {"record_id": composed}])
+    assert run(store, ["supersede", "--of", decomposed, "--of", composed, *REPLACED[3:]]) == 0
+    assert lines_of(store)[-1]["supersedes"] == composed
+
+
+@pytest.mark.parametrize(("written", "name"), [("true", "true"), ("1e400", "1e400"), ('["A"]', '["A"]'), ("7", "7")])
+def test_t7_an_identifier_that_is_no_text_is_found_or_refused_in_one_line(written: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = json_lines(tmp_path / "s.jsonl", RECORDS)
+    store.file.write_text(store.file.read_text(encoding="utf-8").replace('"record_id": "D-802"', f'"record_id": {written}'), encoding="utf-8")
+    before = store.file.read_bytes()
+    code = run(store, ["supersede", "--of", name, *REPLACED[3:]])
+    if code == 0:
+        assert as_of(store, "2026-10-01") == ["D-806"]
+    else:
+        error = capsys.readouterr().err
+        assert code == 2 and error.count("\n") == 1 and "did you mean" not in error and store.file.read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["[" * 3000 + "]" * 3000, "9" * 5000])
+def test_t7_what_is_replaced_may_hold_anything(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = json_lines(tmp_path / "s.jsonl", RECORDS)
+    store.file.write_text(store.file.read_text(encoding="utf-8").replace('"five years"', value), encoding="utf-8")
+    assert run(store, REPLACED) == (2 if value[0] == "[" else 0)
+    assert capsys.readouterr().err.count("\n") == (value[0] == "[")
+
+
+def test_t7_an_append_that_was_cut_off_through_a_link_is_taken_back(tmp_path: Path) -> None:
+    store = json_lines(tmp_path / "s.jsonl", RECORDS)
+    link = tmp_path / "elsewhere" / "link.jsonl"
+    link.parent.mkdir()
+    link.symlink_to(store.file)
+    assert journal_of(link) == journal_of(store.file)
+    assert run(StoreFile(str(link)), REPLACED) == 0
+    assert link.is_symlink() and len(lines_of(store)) == 3
+
+
 # What may happen meanwhile
 
 ONE_CHANGE = """

@@ -15,12 +15,13 @@ from governed_memory.cli import main
 from governed_memory.errors import InputError
 from governed_memory.overlay.compact import compact, expand
 from governed_memory.warehouse import StoreFile, attached_records
+from governed_memory.warehouse.json_text import dumps, parse
 
 STORES = Path(__file__).parents[2] / "stores"
 
 AWKWARD = st.sampled_from(["~", "", ["a"], [""], [], ["a,b", "|"], "\\", "\n", "\r\n", "\\e", "\\j1", "\\[", "\\s", None, ["~"], "a,b", "\u2028"])
 JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.floats(allow_nan=False),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=4,
 )
@@ -36,7 +37,27 @@ RECORDS = st.lists(
 @given(RECORDS)
 def test_f2_full_form_is_lossless(records: list[dict]) -> None:
     text = "\n".join(compact(records, full=True))
-    assert list(expand(text.split("\n"))) == records
+    assert [json.loads(dumps(record)) for record in expand(text.split("\n"))] == records
+
+
+@pytest.mark.parametrize("number", ["12345678901234567890.123456789", "1e400", "1.10", "-0.0", "9" * 5000])
+def test_f2_a_number_keeps_its_digits(number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = f'{{"record_id": "A", "value": {number}, "source": {{"b": [{number}], "c": true}}}}'
+    (tmp_path / "store.jsonl").write_text(line, encoding="utf-8")
+    (tmp_path / "compact.txt").write_text("\n".join(printed(capsys, "compact", "--full", str(tmp_path / "store.jsonl"))), encoding="utf-8")
+    [again] = printed(capsys, "expand", str(tmp_path / "compact.txt"))
+    assert parse(again) == parse(line)
+    assert again.count(number) == 2
+
+
+def test_f2_what_no_reader_could_take_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for value, message in (("[" * 3000 + "]" * 3000, "nested too deeply"), ("NaN", "NaN is no number")):
+        (tmp_path / "store.jsonl").write_text(f'{{"record_id": "A", "value": {value}}}', encoding="utf-8")
+        (tmp_path / "compact.txt").write_text(f"# record_id|value\nA|\\j{value}", encoding="utf-8")
+        for arguments in (["compact", "--full", str(tmp_path / "store.jsonl")], ["expand", str(tmp_path / "compact.txt")]):
+            assert main(arguments) == 2
+            error = capsys.readouterr().err
+            assert message in error and "line" in error and error.count("\n") == 1
 
 
 def test_f2_short_form_states_the_published_columns() -> None:
@@ -89,15 +110,15 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "mapping"), [("reference", ""), ("reference_edges", "record_id=uuid,value=fact,valid_from=valid_at,valid_to=invalid_at,source=episode")]
+    ("name", "mapping"), [("reference", "written_by=concept_owner"), ("reference_edges", "record_id=uuid,value=fact,valid_from=valid_at,valid_to=invalid_at,source=episode")]
 )
 def test_f2_an_attached_store_is_compacted_by_its_name(name: str, mapping: str, built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """F2: the same lines as from its file, which need not be there; the full form has every role that a record states, each as text or a list."""
     file = str(STORES / f"{name}.jsonl")
     assert printed(capsys, "compact", name, "--database", str(built)) == printed(capsys, "compact", file, "--map", mapping)
-    roles = {column: role for role, column in StoreFile(file, dict(pair.split("=") for pair in mapping.split(",") if pair)).columns.items()}
+    columns = StoreFile(file, dict(pair.split("=") for pair in mapping.split(",") if pair)).columns
     stated = [
-        {roles[key]: "true" if value is True else value for key, value in record.items() if key in roles and (value is not None or roles[key] == "valid_to")}
+        {role: "true" if record[key] is True else record[key] for role, key in columns.items() if record.get(key) is not None or (role == "valid_to" and key in record)}
         for record in map(json.loads, Path(file).read_text(encoding="utf-8").splitlines())
     ]
     assert list(expand(printed(capsys, "compact", name, "--full", "--database", str(built)))) == stated

@@ -7,7 +7,9 @@ import doctest
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -111,7 +113,7 @@ def test_any_select_may_be_asked(store: Stores) -> None:
 
 
 def test_a_built_database_is_only_read(file: Path, tmp_path: Path) -> None:
-    with governed_memory.open(built_database([{"store_id": "one", "records": RECORDS}], tmp_path)) as store, pytest.raises(InputError, match="read-only"):
+    with governed_memory.open(built_database([{"store_id": "one", "records": RECORDS}], tmp_path)) as store, pytest.raises(InputError, match="one select"):
         store.query("create table mine as select 1 as one")
 
 
@@ -166,6 +168,20 @@ def test_what_cannot_be_opened_is_refused_in_one_line(file: Path, tmp_path: Path
             governed_memory.open(**arguments)  # type: ignore[arg-type]
         assert says in str(error.value)
         assert "\n" not in str(error.value)
+
+
+def test_what_is_no_date_no_name_or_no_select_is_refused_in_one_line(store: Stores) -> None:
+    asked: list[Callable[[Any], object]] = [
+        lambda read: read.records_as_of(20261001), lambda read: read.records_as_of("2026-01-01", 5), lambda read: read.records_as_of("2026-01-01", scope=5),
+        lambda read: read.records_as_of("2026-01-01", concept="\ud800"), lambda read: read.records_as_of("2026-01-01", "0001-01-01T00:00:00+14:00"),
+        lambda read: read.history(None), lambda read: read.diff("2026-01-01", None), lambda read: read.query("copy (select 1) to 'x.csv'"),
+        lambda read: read.query("select 1; select 2"), lambda read: read.query("attach 'x.duckdb' as x"), lambda read: read.query(""), lambda read: read.query(5),
+    ]  # fmt: skip
+    for ask in asked:
+        with pytest.raises(InputError) as error:
+            ask(store)
+        assert "\n" not in str(error.value)
+    assert store.query("with a as (select 1 as x) from a").item() == 1
 
 
 def test_a_table_in_a_database_is_a_store_too(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import duckdb
 from governed_memory import warehouse
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse import StoreFile, literal
+from governed_memory.warehouse.connection import is_file
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.durable import write_whole
 from governed_memory.warehouse.readers import column_reader, csv_delimiter
@@ -52,7 +53,7 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         InputError: there is no such file, it is no baseline, or an entry was changed by hand.
     """
-    if not Path(path).is_file():
+    if not is_file(Path(path)):
         raise InputError(f"{path}: no such baseline; `gmem baseline STORE -o {path}` writes one")
     columns = warehouse.columns(REGISTER)
     connection = warehouse.open_memory()

@@ -9,9 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, message, one_line
+from governed_memory.file_options import add_reading, reading
 from governed_memory.overlay.change import Change, Outcome, change
 from governed_memory.warehouse import StoreFile, attached_store, named_store
+from governed_memory.warehouse.json_text import dumps, parse
 from governed_memory.warehouse.store_file import LIST_ROLES, expect_role
 
 
@@ -41,6 +43,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="ROLE=VALUE", help="any other field, where it differs from the record it replaces")
     parser.add_argument("--level", type=int, choices=(1, 2, 3), help="the level the store means to meet (a file: 3; an attached store: as declared)")
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="your columns or keys where they differ from the roles (a file)")
+    add_reading(parser)
     parser.add_argument("--database", help="the built database that knows the store's name (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.add_argument("--dry-run", action="store_true", help="show the intervals before and after, and append nothing")
     parser.add_argument("--json", action="store_true", help="the outcome as JSON")
@@ -49,9 +52,18 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 def run_supersede(arguments: argparse.Namespace) -> int:
     """Append one record, or those of a file (T7)."""
     if arguments.from_file:
+        _expect_alone(arguments)
         return _run(arguments, _from_file(arguments.from_file))
     given = {"value": arguments.value, "source": arguments.source, "valid_from": arguments.start, "valid_to": arguments.to}
     return _run(arguments, [_one(arguments, given)])
+
+
+def _expect_alone(arguments: argparse.Namespace) -> None:
+    given = {"--of": arguments.of, "--id": arguments.id, "--from": arguments.start, "--to": arguments.to, "--value": arguments.value,
+             "--source": arguments.source, "--set": arguments.set}  # fmt: skip
+    beside = [name for name, value in given.items() if value not in (None, [])]
+    if beside:
+        raise InputError(f"--from-file: the file says everything of its records, so {', '.join(beside)} would count for nothing; leave it out or say it there")
 
 
 def run_withdraw(arguments: argparse.Namespace) -> int:
@@ -95,35 +107,49 @@ def _from_file(name: str) -> list[Change]:
     try:
         lines = Path(name).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: cannot be read: {error}") from error
+        raise InputError(f"{name}: cannot be read: {_why(error)}") from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         where = f"{name}, line {number}"
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = parse(line, unique_keys=True)
+        except ValueError as error:
             raise InputError(f"{where}: not JSON ({error}); every line must be one record") from error
         if not isinstance(record, dict):
             raise InputError(f"{where}: not a record; every line must be one JSON object")
-        names = record.pop("supersedes", None)
+        if "supersedes" not in record:
+            raise InputError(f"{where}: has no supersedes; name the record that it replaces, or the list of them")
+        if _is_half_a_pair(record):
+            raise InputError(f"{where}: a text holds half of a surrogate pair, which is no character; write the whole pair")
+        names = record.pop("supersedes")
         identifier = record.pop("record_id", None)
         for role in record:
             _known_role(role, where)
         replaced = names if isinstance(names, list) else [names]
         if not isinstance(identifier, str) or not all(isinstance(item, str) for item in replaced):
             raise InputError(f"{where}: record_id must be a text, and supersedes a text or a list of texts")
-        changes.append(Change(identifier, tuple(replaced), record))
+        changes.append(Change(identifier, tuple(replaced), record, place=where))
     if not changes:
         raise InputError(f"{name}: holds no change")
     return changes
+
+
+def _is_half_a_pair(record: dict[str, Any]) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in dumps(record))
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    return f"byte {error.start + 1} is not UTF-8; save the file as UTF-8" if isinstance(error, UnicodeDecodeError) else str(error.strerror)
 
 
 def _run(arguments: argparse.Namespace, changes: list[Change]) -> int:
     store = _store(arguments)
     outcome = change(store, changes, dry_run=arguments.dry_run)
     for warning in outcome.warnings:
-        print(f"gmem {arguments.command}: warning: {warning}", file=sys.stderr)
+        print(f"gmem {arguments.command}: warning: {message(warning)}", file=sys.stderr)
+    if store.built and not arguments.dry_run:
+        print(f"gmem {arguments.command}: notice: what was built of {store.store_id!r} shows the change from the next `dbt build` on", file=sys.stderr)
     if arguments.json:
         appended = [] if arguments.dry_run else [item.record_id for item in changes]
         report = {"store": store.path, "appended": appended, "before": outcome.before, "after": outcome.after, "warnings": outcome.warnings}
@@ -131,12 +157,12 @@ def _run(arguments: argparse.Namespace, changes: list[Change]) -> int:
     else:
         verb = "would append to" if arguments.dry_run else "appended to"
         print(f"{verb} {store.path}: {', '.join(item.record_id for item in changes)}")
-        print("\n".join(_lines(outcome)))
+        print("\n".join(map(one_line, _lines(outcome))))
     return 0
 
 
 def _store(arguments: argparse.Namespace) -> StoreFile:
-    named = named_store(arguments.store, arguments.map)
+    named = named_store(arguments.store, arguments.map, reading(arguments))
     store = named if isinstance(named, StoreFile) else attached_store(named, arguments.database)
     return replace(store, target_level=arguments.level) if arguments.level else store
 

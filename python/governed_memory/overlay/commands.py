@@ -8,13 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, message, one_line
+from governed_memory.file_options import add_reading, reading
 from governed_memory.overlay import baseline as baselines
 from governed_memory.overlay import change_commands, reports
 from governed_memory.overlay.check import check
 from governed_memory.overlay.compact import compact, expand
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
 from governed_memory.warehouse import StoreFile, attached_records, named_store, open_built, open_memory, raw_records, rows
+from governed_memory.warehouse.json_text import dumps
 from governed_memory.warehouse.store_file import looks_like_a_file, parse_mapping
 
 SHOWN = 6
@@ -28,6 +30,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--policy", action="store_true", help="the conflict policy is stated beside the records")
     parser.add_argument("--min-level", type=int, choices=(0, 1, 2, 3), default=1, help="the level to reach (default 1)")
     parser.add_argument("--presence-only", action="store_true", help="check presence only, as the published checker does")
+    add_reading(parser)
     parser.add_argument("--baseline", metavar="FILE", help="findings accepted when the store was adopted: only new ones count")
     parser.add_argument("--store-id", metavar="NAME", help="what the store is called in the baseline (default: the file's name without its ending)")
     parser.add_argument("--format", choices=("text", "json", "junit", "sarif"), default="text", help="junit and sarif are for CI systems")
@@ -42,6 +45,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     change.add_argument("--accept-new", action="store_true", help="take out of FILE what is no longer found and accept what is new")
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     parser.add_argument("--policy", action="store_true", help="for a file: the conflict policy is stated beside the records")
+    add_reading(parser)
     parser.add_argument("--store-id", metavar="NAME", help="for a file: what the store is called (default: the file's name without its ending)")
     parser.add_argument("--database", metavar="FILE", help="for a name: the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.set_defaults(run=run_baseline)
@@ -91,7 +95,7 @@ def _outcome(arguments: argparse.Namespace, path: str, baseline: baselines.Basel
     try:
         report = check(store, min_level=arguments.min_level, presence_only=arguments.presence_only, shown=shown, baseline=baseline, listed=listed)
     except InputError as error:
-        print(f"gmem check: {error}", file=sys.stderr)
+        print(f"gmem check: {message(str(error))}", file=sys.stderr)
         return {"store": path, "error": str(error)}
     for notice in report["notices"]:
         print(f"gmem check: notice: {notice}", file=sys.stderr)
@@ -99,7 +103,9 @@ def _outcome(arguments: argparse.Namespace, path: str, baseline: baselines.Basel
 
 
 def _store_file(arguments: argparse.Namespace, path: str) -> StoreFile:
-    return StoreFile(path, parse_mapping(arguments.map), "stated beside the records" if arguments.policy else None, name=arguments.store_id)
+    return StoreFile(
+        path, parse_mapping(arguments.map), "stated beside the records" if arguments.policy else None, name=arguments.store_id, **reading(arguments)
+    )
 
 
 def run_baseline(arguments: argparse.Namespace) -> int:
@@ -143,9 +149,16 @@ def run_compact(arguments: argparse.Namespace) -> int:
 
 def run_expand(arguments: argparse.Namespace) -> int:
     """Print the records of compact lines as JSON Lines (F2)."""
-    for record in list(expand(_compact_lines(arguments.lines))):
-        print(json.dumps(record, ensure_ascii=False))
+    for line in list(map(_json_line, expand(_compact_lines(arguments.lines)))):
+        print(line)
     return 0
+
+
+def _json_line(record: dict[str, Any]) -> str:
+    try:
+        return dumps(record)
+    except ValueError as error:
+        raise InputError(f"record {record.get('record_id')!r}: {error}") from error
 
 
 def run_profile(arguments: argparse.Namespace) -> int:
@@ -200,6 +213,6 @@ def _beside(rules: list[dict[str, Any]]) -> list[str]:
 def _finding(finding: dict[str, Any]) -> str:
     requirement = finding["requirement"] if "rule" not in finding else f"level {finding['level']} {finding['requirement']} {finding['rule']}"
     more = finding["count"] - len(finding["offenders"])
-    named = ", ".join(finding["offenders"]) + (f" and {more} more" if more > 0 else "")
+    named = one_line(", ".join(finding["offenders"])) + (f" and {more} more" if more > 0 else "")
     fix = f"\n      {finding['summary']}. {finding['fix']}." if "fix" in finding else ""
     return f"  {finding['field']:<20} {requirement:<40} {finding['count']:>9}  {named}{fix}"

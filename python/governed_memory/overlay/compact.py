@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from governed_memory.errors import InputError
+from governed_memory.warehouse.json_text import dumps, parse
 
 PUBLISHED_COLUMNS = ("record_id", "valid_from", "valid_to", "source", "concept_owner", "owner_role", "supersedes", "release_to", "value")
 LIST_COLUMNS = frozenset({"release_to", "applies_to", "does_not_apply_to"})
@@ -81,7 +82,10 @@ def _encode(column: str, value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         items = ",".join(_escape(item) or "\\e" for item in value)
         return items if len(value) > 1 or (value and column in LIST_COLUMNS) else "\\[" + items
-    return "\\j" + _escape(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    try:
+        return "\\j" + _escape(dumps(value, sort_keys=True))
+    except ValueError as error:
+        raise InputError(f"{column}: a value is {error}") from error
 
 
 def _decode(column: str, text: str, number: int) -> Any:
@@ -100,9 +104,11 @@ def _decode(column: str, text: str, number: int) -> Any:
 
 def _json(text: str, number: int) -> Any:
     try:
-        return json.loads(text)
+        return parse(text)
     except json.JSONDecodeError as error:
         raise InputError(f"line {number}: {text[:60]!r} after \\j is not JSON") from error
+    except ValueError as error:
+        raise InputError(f"line {number}: {text[:60]!r} after \\j: {error}") from error
 
 
 def _escape(text: str) -> str:

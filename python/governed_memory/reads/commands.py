@@ -12,6 +12,8 @@ from typing import Any
 
 from governed_memory import warehouse
 from governed_memory.dates import day
+from governed_memory.errors import message, one_line
+from governed_memory.file_options import add_reading, reading
 from governed_memory.overlay.compact import compact
 from governed_memory.reads import ask_commands, attest_commands, conformance_commands, publish_commands, sql_commands
 from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
@@ -54,6 +56,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     for read in (as_of, history_, diff):
         read.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; all attached stores if left out")
         read.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
+        add_reading(read)
     for command in (as_of, history_, diff, status):
         command.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     ask_commands.register(commands)
@@ -106,17 +109,17 @@ def run_diff(arguments: argparse.Namespace) -> int:
 def run_status(arguments: argparse.Namespace) -> int:
     """Exit 0 where every store reaches the level it declares, else 1."""
     lines, is_met = status_lines(arguments.database)
-    print("\n".join(lines))
+    print("\n".join(map(one_line, lines)))
     return 0 if is_met else 1
 
 
 def _store(arguments: argparse.Namespace) -> StoreFile | str | None:
-    return None if arguments.store is None else named_store(arguments.store, arguments.map)
+    return None if arguments.store is None else named_store(arguments.store, arguments.map, reading(arguments))
 
 
 def _notify(command: str, notices: Sequence[str]) -> None:
     for notice in notices:
-        print(f"gmem {command}: notice: {notice}", file=sys.stderr)
+        print(f"gmem {command}: notice: {message(notice)}", file=sys.stderr)
 
 
 def _print_rows(rows: Sequence[dict[str, Any]], lines: Iterable[str], *, is_file: bool, as_json: bool) -> None:
@@ -124,7 +127,7 @@ def _print_rows(rows: Sequence[dict[str, Any]], lines: Iterable[str], *, is_file
     if as_json:
         print_json([{name: value for name, value in row.items() if name != "store_id" or not is_file} for row in rows], ())
     else:
-        print("\n".join(lines))
+        print("\n".join(map(one_line, lines)))
 
 
 def print_json(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
@@ -174,5 +177,5 @@ def _one(key: str, value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    text = "" if value is None else str(value).replace("\r", " ").replace("\n", " ")
+    text = "" if value is None else one_line(str(value).replace("\r", " ").replace("\n", " "))
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"

@@ -6,25 +6,26 @@ then the same bytes. A JSON Lines or CSV file is appended to, a folder of Parque
 
 from __future__ import annotations
 
-import csv
 import fcntl
-import io
-import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import duckdb
 
 from governed_memory.errors import InputError
 from governed_memory.warehouse.connection import literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
-from governed_memory.warehouse.durable import append_bytes, recover, write_whole
-from governed_memory.warehouse.readers import column_reader, csv_delimiter, json_objects, json_path, name_text, table_of, within_a_record_limit
+from governed_memory.warehouse.durable import append_bytes, on_a_line_of_its_own, recover, write_whole
+from governed_memory.warehouse.json_text import dumps, parse, plain
+from governed_memory.warehouse.readers import column_reader, csv_delimiter, csv_header, json_objects, json_path, name_text, table_of, within_a_record_limit
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, JSON_LINES, PARQUET, StoreFile
 
 SECONDS_TO_WAIT = 60.0
@@ -58,7 +59,8 @@ def locked(store: StoreFile) -> AbstractContextManager[None]:
     Raises:
         InputError: another writer holds it for a minute, or it may not be written.
     """
-    return locked_path(store.file, store.file)
+    place = store.file.resolve()
+    return locked_path(place, place)
 
 
 @contextmanager
@@ -83,11 +85,12 @@ def locked_path(place: Path, written: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def rows_with_ids(store: StoreFile, ids: Collection[str]) -> tuple[list[dict[str, Any]], list[str] | None]:
-    """The rows whose identifier is one of these (compared in form NFC), in the order of the store, and its columns.
+def rows_with_ids(store: StoreFile, ids: Collection[str]) -> tuple[dict[str, tuple[str, dict[str, Any]]], list[str] | None]:
+    """The rows whose identifier is one of these (compared in form NFC), and the store's columns.
 
     Returns:
-        Each row key for key, and the columns; None where records have keys of their own, as in JSON Lines.
+        {identifier in form NFC: (as the store spells it, the row key for key)}, and the columns; None where records have keys of their own,
+        as in JSON Lines.
 
     Raises:
         InputError: the store cannot be read, or has no column for identifiers.
@@ -97,16 +100,26 @@ def rows_with_ids(store: StoreFile, ids: Collection[str]) -> tuple[list[dict[str
     with open_memory() as connection:
         try:
             if kind == JSON_LINES:
-                found = _rows(connection, store, f"select json from {{rows}} where nfc_normalize({_id_in(store, kind)}) in {wanted}")
-                return [json.loads(row[0]) for row in found], None
+                held = _id_in(store, kind)
+                found = _rows(connection, store, f"select {held}, json from {{rows}} where nfc_normalize({held}) in {wanted}")
+                return {normalize("NFC", name): (name, _record(store, text)) for name, text in found}, None
             reader = column_reader(connection, store, kind)
             columns = [row[0] for row in connection.execute(f"describe select * from {reader}").fetchall()]
             if store.columns["record_id"] not in columns:
                 raise InputError(f"{store.path}: has no column {store.columns['record_id']!r}; name the one that holds the id with --map record_id=COLUMN")
-            found = connection.execute(f"select * from {reader} where nfc_normalize({_id_in(store, kind)}) in {wanted}").fetchall()
-            return [dict(zip(columns, row, strict=True)) for row in found], columns
+            held = _id_in(store, kind)
+            found = connection.execute(f"select {held}, * from {reader} where nfc_normalize({held}) in {wanted}").fetchall()
+            return {normalize("NFC", name): (name, dict(zip(columns, row, strict=True))) for name, *row in found}, columns
         except duckdb.Error as error:
             raise explain_unreadable(store, kind, error) from error
+
+
+def _record(store: StoreFile, text: str) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = parse(text)
+    except ValueError as error:
+        raise InputError(f"{store.path}: a record that is to be replaced cannot be taken over: {error}") from error
+    return record
 
 
 def nearest_id(store: StoreFile, name: str) -> str | None:
@@ -136,7 +149,7 @@ def _id_in(store: StoreFile, kind: str) -> str:
 
 
 def stage(store: StoreFile, records: Sequence[dict[str, Any]], folder: Path) -> Path:
-    """Write records to a file of the store's own format in a folder of the caller's.
+    """Write records to a file of the store's own format, of CSV the lines without the header, in a folder of the caller's.
 
     Raises:
         InputError: the store has no column for a key of a record, or a value is none of its column's type.
@@ -144,11 +157,23 @@ def stage(store: StoreFile, records: Sequence[dict[str, Any]], folder: Path) -> 
     kind = store.format()
     if kind == JSON_LINES:
         staged = folder / "records.jsonl"
-        staged.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+        staged.write_text("".join(dumps(record) + "\n" for record in records), encoding="utf-8")
         return staged
     if kind == CSV:
         return _stage_csv(store, records, folder / f"records{store.file.suffix}")
     return _stage_columns(store, kind, records, folder / "records.parquet")
+
+
+def candidate(store: StoreFile, staged: Path, folder: Path) -> StoreFile:
+    """The store as it will be with what was staged. A line of CSV may change how the others read, so there the whole file is written and read."""
+    if store.format() != CSV:
+        return replace(store, more=staged)
+    whole = folder / f"whole{store.file.suffix}"
+    shutil.copyfile(store.file, whole)
+    with whole.open("ab") as file:
+        data = staged.read_bytes()
+        file.write(on_a_line_of_its_own(store.file, data, _line_end(data)))
+    return replace(store, path=str(whole), name=store.store_id)
 
 
 def append(store: StoreFile, staged: Path) -> None:
@@ -165,8 +190,7 @@ def append(store: StoreFile, staged: Path) -> None:
             _append_part(store, staged)
         else:
             data = staged.read_bytes()
-            header = b"" if kind == JSON_LINES else data[: data.index(b"\n") + 1]
-            append_bytes(store.file, data[len(header) :], b"\r\n" if header.endswith(b"\r\n") else b"\n")
+            append_bytes(store.file, data, _line_end(data))
     except OSError as error:
         raise InputError(f"{store.file}: not written: {error.strerror}; the store is as it was") from error
 
@@ -193,21 +217,29 @@ def _append_rows(store: StoreFile, staged: Path) -> None:
 
 
 def _stage_csv(store: StoreFile, records: Sequence[dict[str, Any]], staged: Path) -> Path:
-    with store.file.open("rb") as file:
-        header = file.readline().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    line_end = "\r\n" if header.endswith("\r\n") else "\n"
     with open_memory() as connection:
         delimiter = csv_delimiter(connection, store)
-    columns = next(csv.reader([header], delimiter=delimiter))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, delimiter=delimiter, lineterminator=line_end)
-    for record in records:
-        writer.writerow({name: _csv_value(value) for name, value in record.items()})
-    staged.write_bytes((header.rstrip("\r\n") + line_end + text.getvalue()).encode())
+    columns, line_end = csv_header(store, delimiter)
+    if line_end == "\r":
+        raise InputError(f"{store.path}: its lines end in a carriage return alone, which nothing can be appended to; save it once with lines that end in \\n")
+    lines = (delimiter.join(_csv_field(record.get(name), delimiter) for name in columns) + line_end for record in records)
+    staged.write_bytes("".join(lines).encode())
     return staged
 
 
+def _csv_field(value: Any, delimiter: str) -> str:
+    text = _csv_value(value)
+    # A break of any kind in quotes, also one that ends no line of this file.
+    return '"' + text.replace('"', '""') + '"' if any(character in text for character in (delimiter, '"', "\r", "\n")) else text
+
+
+def _line_end(lines: bytes) -> bytes:
+    return b"\r\n" if lines.endswith(b"\r\n") else b"\n"
+
+
 def _csv_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return dumps(value)
     if isinstance(value, list):
         return "[" + ", ".join("'" + str(item).replace("\\", "\\\\").replace("'", "\\'") + "'" for item in value) + "]"
     return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
@@ -220,7 +252,7 @@ def _stage_columns(store: StoreFile, kind: str, records: Sequence[dict[str, Any]
             names = ", ".join(map(name_text, record))
             marks = ", ".join("?" for _ in record)
             try:
-                connection.execute(f"insert into records ({names}) values ({marks})", list(record.values()))
+                connection.execute(f"insert into records ({names}) values ({marks})", [plain(value) for value in record.values()])
             except duckdb.Error as error:
                 raise InputError(f"{store.path}: a value does not fit its column: {str(error).splitlines()[0]}") from error
         # Only the columns that are given: the table fills in the others as it does for any new row.

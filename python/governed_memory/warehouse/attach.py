@@ -15,12 +15,24 @@ import duckdb
 
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.connection import attach_built, literal, open_memory
-from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.diagnose import expect_whole, explain_unreadable
 from governed_memory.warehouse.models import build, compiled
 from governed_memory.warehouse.raw_records import KEPT
-from governed_memory.warehouse.readers import column_as_json, column_reader, json_objects, json_options, json_path, name_text, path_text, within_a_record_limit
-from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, ROLES, StoreFile
+from governed_memory.warehouse.readers import (
+    column_as_json,
+    column_reader,
+    csv_delimiter,
+    csv_header,
+    json_objects,
+    json_options,
+    json_path,
+    name_text,
+    path_text,
+    within_a_record_limit,
+)
+from governed_memory.warehouse.store_file import CSV, HELD_AS, JSON_ARRAY, JSON_LINES, LIST_ROLES, ROLES, StoreFile
 
+UTC = "UTC"
 # The keys of a line in which the host says who wrote the record that it holds (T8).
 ENVELOPES = ({"record"}, {"record", "written_by"})
 
@@ -64,6 +76,8 @@ def attach(connection: duckdb.DuckDBPyConnection, store: StoreFile, *, on_date: 
     day = on_date or datetime.datetime.now(tz=datetime.UTC).date()
     connection.execute("create table stg_build as select $day::date as on_date, $day::timestamp as built_at", {"day": day.isoformat()})
     kind = store.format()
+    expect_whole(store, kind)
+    _expect_zone(connection, store.zone)
     try:
         if kind in (JSON_LINES, JSON_ARRAY):
             return _attach_json(connection, store, kind, keeps_rows)
@@ -94,6 +108,14 @@ def open_store_file(
     except duckdb.Error as error:
         raise explain_unreadable(store, store.format(), error) from error
     return connection, attached
+
+
+def _expect_zone(connection: duckdb.DuckDBPyConnection, zone: str) -> None:
+    if zone == UTC:
+        return
+    known = [name for (name,) in connection.execute("select name from pg_timezone_names()").fetchall()]
+    if zone not in known:
+        raise InputError(f"zone: {zone!r} is no time zone; {did_you_mean(zone, known) or 'expected a name such as Europe/Berlin'}")
 
 
 def _store_entry(store: StoreFile) -> str:
@@ -193,6 +215,8 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
         if column not in found:
             hint = did_you_mean(column, found) or f"its columns are {', '.join(found)}"
             raise InputError(f"{store.path}: has no column {column!r}, which --map gives for {role}; {hint}")
+    if kind == CSV:
+        _refuse_shared_names(connection, store)
     held = {role: column for role, column in store.columns.items() if column in found}
     values = {role: column_as_json(role, column, found[column]) for role, column in held.items()}
     roles = ", ".join(f"{values.get(role, 'null::json')} as {role}" for role in ROLES)
@@ -200,6 +224,15 @@ def _attach_columns(connection: duckdb.DuckDBPyConnection, store: StoreFile, kin
     _stage(connection, store, f"{stated} as is_valid_to_stated, false as has_repeated_key, true as is_from_columns", roles, reader)
     absent = [role for role in store.columns if role not in held]
     return Attached([], _constants(store, absent) | {"has_repeated_key": "false"}, is_from_columns=True)
+
+
+def _refuse_shared_names(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> None:
+    """Two columns of one name, in any case: DuckDB would rename the second, and read the first."""
+    header, _ = csv_header(store, csv_delimiter(connection, store))
+    names = [name.casefold() for name in header]
+    for role, column in store.columns.items():
+        if names.count(column.casefold()) > 1:
+            raise InputError(f"{store.path}: has {names.count(column.casefold())} columns named {column!r}, and {role} is read from one; rename the others")
 
 
 def _constants(store: StoreFile, absent: Iterable[str]) -> dict[str, str]:

@@ -23,6 +23,14 @@ def open_memory() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def is_file(path: Path) -> bool:
+    """Whether it is a file; a path that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def built_path(database: str | None = None) -> Path:
     """Where the built database is: as given, else as GMEM_DATABASE says, else here."""
     return Path(database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE)
@@ -40,11 +48,11 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
             no such store.
     """
     path = built_path(database)
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"{path}: no such database; run `dbt build` first, or name one with --database or GMEM_DATABASE")
     try:
         connection = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         raise _refusal(path, error) from error
     schemas = connection.execute(
         "select schema_name from duckdb_tables() where table_name = 'record_intervals_built' and database_name = current_database()"
@@ -78,7 +86,7 @@ def attach_built(connection: duckdb.DuckDBPyConnection, database: str | None = N
     return f'built."{schema}"'
 
 
-def _refusal(path: Path, error: duckdb.IOException) -> InputError:
+def _refusal(path: Path, error: duckdb.Error) -> InputError:
     if "lock" in str(error):
         return BusyError(f"{path}: cannot be read: another process is writing it; wait for the build to end")
     return InputError(f"{path}: cannot be read: it is no DuckDB database")
@@ -106,6 +114,16 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str | duckdb.Statement, val
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+def expect_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """InputError where a text is anything but one select: a read writes nothing, and attaches nothing."""
+    try:
+        statements = connection.extract_statements(sql)
+    except (duckdb.Error, UnicodeError, TypeError) as error:
+        raise InputError(f"query: {_first_line(error)}") from error
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise InputError(f"query: holds {', '.join(statement.type.name for statement in statements) or 'no statement'}; expected one select")
+
+
 def frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None) -> polars.DataFrame:
     """The result of a query as a polars frame, handed over through Arrow's C interface, which needs no pyarrow.
 
@@ -114,7 +132,7 @@ def frame(connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any
     """
     try:
         return plain_frame(connection, sql, values)
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeError) as error:
         raise InputError(_first_line(error)) from error
 
 

@@ -7,13 +7,30 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from governed_memory.errors import InputError
 from governed_memory.warehouse.connection import open_memory
+from governed_memory.warehouse.json_text import Number, dumps, parse
 from governed_memory.warehouse.readers import csv_delimiter
 from governed_memory.warehouse.store_file import CSV, JSON_ARRAY, JSON_LINES, StoreFile
+
+
+def expect_whole(store: StoreFile, kind: str) -> None:
+    """InputError where a JSON array breaks off or ends in a comma, which DuckDB reads as far as it goes.
+
+    Only the end of the file is looked at, and the whole of it where that is no end of an array.
+    """
+    if kind != JSON_ARRAY:
+        return
+    with store.file.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
+        tail = file.read().rstrip()
+    if (not tail.endswith(b"]") or tail[:-1].rstrip().endswith(b",")) and (found := _bad_array(store.file)):
+        cut = "" if tail.endswith(b"]") else "; it is cut off, so records may be missing"
+        raise InputError(f"{store.file}{found}{cut}")
 
 
 def explain_unreadable(store: StoreFile, kind: str, error: Exception) -> InputError:
@@ -38,13 +55,13 @@ def _bad_lines(path: Path) -> Iterator[str]:
             if not text.strip():
                 continue
             try:
-                record = json.loads(text.decode("utf-8"))
+                record = parse(text.decode("utf-8"))
             except UnicodeDecodeError as error:
                 yield f", line {number}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
             except json.JSONDecodeError as error:
                 yield f", line {number}, column {error.colno}: not JSON ({error.msg}); every line must be one JSON object"
-            except RecursionError:
-                yield f", line {number}: nested too deeply to read"
+            except ValueError as error:
+                yield f", line {number}: {error}"
             else:
                 if not isinstance(record, dict):
                     yield f", line {number}: holds {_kind(record)}; every line must be one JSON object"
@@ -54,13 +71,13 @@ def _bad_lines(path: Path) -> Iterator[str]:
 
 def _bad_array(path: Path) -> str | None:
     try:
-        records = json.loads(path.read_bytes().decode("utf-8-sig"))
+        records = parse(path.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         return f": byte {error.start + 1} is not UTF-8; save the file as UTF-8"
     except json.JSONDecodeError as error:
         return f", line {error.lineno}, column {error.colno}: not JSON ({error.msg}); expected one array of objects"
-    except RecursionError:
-        return ": nested too deeply to read"
+    except ValueError as error:
+        return f": {error}"
     for place, record in enumerate(records):
         if not isinstance(record, dict):
             return f", element {place}: holds {_kind(record)}; every element must be an object"
@@ -95,9 +112,13 @@ def _bad_row(store: StoreFile) -> str | None:
 
 
 def _kind(value: object) -> str:
-    names = {list: "an array", str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
+    names = {list: "an array", str: "a text", bool: "true or false", Number: "a number", type(None): "null"}
     return names.get(type(value), type(value).__name__)
 
 
 def _has_lone_surrogate(value: object) -> bool:
-    return any(0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(value, ensure_ascii=False))
+    try:
+        return any(0xD800 <= ord(character) <= 0xDFFF for character in dumps(value))
+    except ValueError:
+        # Nested so deeply that it can be read and just not be written again; what is wrong lies elsewhere.
+        return False

@@ -8,6 +8,7 @@ from pathlib import Path
 
 def write_whole(path: Path, data: bytes) -> None:
     """Put a file in place in one step: a reader sees the old one, or none, or the new one. It is on disk when this returns."""
+    path = path.resolve()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         _write_durably(part, data)
@@ -29,11 +30,10 @@ def put_in_place(part: Path, path: Path) -> None:
 def append_bytes(path: Path, data: bytes, line_end: bytes = b"\n") -> None:
     """Append to a file, on a line of its own. It is on disk when this returns; one that is cut off is taken back by `recover`."""
     # Unbuffered: nothing is left in a buffer that closing would write after all.
+    path = path.resolve()
     with path.open("r+b", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
-        if size:
-            file.seek(size - 1)
-            data = data if file.read(1) == b"\n" else line_end + data
+        data = on_a_line_of_its_own(path, data, line_end)
         _write_durably(journal_of(path), str(size).encode() + b"\n" + data)
         try:
             written = 0
@@ -47,8 +47,19 @@ def append_bytes(path: Path, data: bytes, line_end: bytes = b"\n") -> None:
     journal_of(path).unlink()
 
 
+def on_a_line_of_its_own(path: Path, data: bytes, line_end: bytes) -> bytes:
+    """What an append to a file writes: the data, after a line end where the last line has none."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        if not size:
+            return data
+        file.seek(size - 1)
+        return data if file.read(1) == b"\n" else line_end + data
+
+
 def journal_of(path: Path) -> Path:
-    """Where an append to a file says what it is about to do, so that one cut off can be taken back."""
+    """Where an append to a file says what it is about to do, so that one cut off can be taken back; beside the file itself, not a link to it."""
+    path = path.resolve()
     return path.with_name(f".{path.name}.appending")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import json
 from collections.abc import Collection
 from typing import Any
 
 import duckdb
 
 from governed_memory.warehouse.connection import rows
-from governed_memory.warehouse.diagnose import explain_unreadable
+from governed_memory.warehouse.diagnose import expect_whole, explain_unreadable
+from governed_memory.warehouse.json_text import parse
 from governed_memory.warehouse.readers import column_reader, json_objects, within_a_record_limit
 from governed_memory.warehouse.store_file import HELD_AS, JSON_ARRAY, JSON_LINES, ROLES, StoreFile
 
@@ -26,13 +26,14 @@ def raw_records(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> list
         InputError: the file cannot be read as records.
     """
     kind = store.format()
+    expect_whole(store, kind)
     try:
         if kind in (JSON_LINES, JSON_ARRAY):
             return within_a_record_limit(lambda limit: _objects(connection.execute(f"select json from {json_objects(store, kind, limit)}")))
         end = store.columns["valid_to"]
         found = rows(connection, f"select * from {column_reader(connection, store, kind)}")
         return [{name: _plain(value) for name, value in row.items() if value is not None or name == end} for row in found]
-    except (duckdb.Error, json.JSONDecodeError) as error:
+    except (duckdb.Error, ValueError) as error:
         raise explain_unreadable(store, kind, error) from error
 
 
@@ -70,7 +71,7 @@ def attached_records(connection: duckdb.DuckDBPyConnection, store_id: str, only:
 def _objects(result: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     records = []
     while batch := result.fetchmany(10_000):
-        records += [json.loads(text) for (text,) in batch]
+        records += [parse(text) for (text,) in batch]
     if not all(isinstance(record, dict) for record in records):
         raise duckdb.InvalidInputException("not every record is a JSON object")
     return records

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import TextIO, TypeVar
 
 import duckdb
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.connection import literal
 from governed_memory.warehouse.models import fragment
 from governed_memory.warehouse.store_file import CSV, DUCKDB, JSON_ARRAY, PARQUET, StoreFile
@@ -18,6 +19,9 @@ Result = TypeVar("Result")
 # Bytes that one record may have. DuckDB reads twice this at a time, so the usual limit lets it read a file in parallel; the second
 # is tried only where a record needs it.
 RECORD_LIMITS = (16 * 1024 * 1024, 512 * 1024 * 1024)
+
+# Tables that a message names.
+LISTED = 8
 
 TABLES = """
     select table_name from duckdb_tables() where database_name = $database
@@ -67,10 +71,11 @@ def table_of(connection: duckdb.DuckDBPyConnection, store: StoreFile, database: 
     """
     tables = [row[0] for row in connection.execute(TABLES, {"database": database}).fetchall()]
     if store.table is None and len(tables) != 1:
-        raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:8]) or 'it has none'})")
+        raise InputError(f"{store.file}: holds {len(tables)} tables; name one as {store.file}::TABLE ({', '.join(tables[:LISTED]) or 'it has none'})")
     table = store.table or tables[0]
     if table.rpartition(".")[2] not in tables:
-        raise InputError(f"{store.file}: has no table {table!r}; it has {', '.join(tables) or 'none'}")
+        listed = ", ".join(tables[:LISTED]) + (f" and {len(tables) - LISTED} more" if len(tables) > LISTED else "")
+        raise InputError(f"{store.file}: has no table {table!r}; {did_you_mean(table, tables) or 'it has ' + (listed or 'none')}")
     return ".".join(name_text(part) for part in table.split("."))
 
 
@@ -78,6 +83,30 @@ def csv_delimiter(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> st
     """The character that separates the columns of a CSV file."""
     found = connection.execute(fragment("csv_delimiter", path=path_text(store))).fetchone()
     return found[0] if found else ","
+
+
+def csv_header(store: StoreFile, delimiter: str) -> tuple[list[str], str]:
+    """The names of the columns of a CSV file, and what ends its first line; a name in quotes may hold a break.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
+    lines: list[str] = []
+
+    def remembered(file: TextIO) -> Iterator[str]:
+        for line in file:
+            lines.append(line)
+            yield line
+
+    try:
+        with store.file.open(encoding="utf-8-sig", newline="") as file:
+            columns = next(csv.reader(remembered(file), delimiter=delimiter), [])
+    except UnicodeDecodeError as error:
+        raise InputError(f"{store.file}: its first line is not UTF-8; save the file as UTF-8") from error
+    except csv.Error as error:
+        raise InputError(f"{store.file}, line 1: {error}") from error
+    last = lines[-1] if lines else ""
+    return columns, next((end for end in ("\r\n", "\n", "\r") if last.endswith(end)), "\n")
 
 
 def column_as_json(role: str, column: str, type_: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from governed_memory.errors import InputError, did_you_mean
 
@@ -82,8 +85,13 @@ class StoreFile:
         """
         if self.parts():
             return PARQUET
-        if not self.file.is_file():
-            what = "a folder" if self.file.is_dir() else "no such file"
+        mode = self._mode()
+        if not stat.S_ISREG(mode):
+            what = (
+                "a folder without Parquet files" if stat.S_ISDIR(mode)
+                else "neither a file nor a folder, such as a device or a pipe; save what it gives in a file" if mode
+                else "no such file"
+            )  # fmt: skip
             raise InputError(f"{self.file}: {what}; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file, or a folder of Parquet files")
         known = FORMATS.get(self.file.suffix.lower())
         if known is None:
@@ -96,7 +104,11 @@ class StoreFile:
 
     def parts(self) -> list[Path]:
         """The part files of a folder of Parquet files, in the order of their names; none where the path is no such folder."""
-        return sorted(self.file.glob("*.parquet")) if self.file.is_dir() else []
+        return sorted(self.file.glob("*.parquet")) if stat.S_ISDIR(self._mode()) else []
+
+    def _mode(self) -> int:
+        """What kind of thing the path leads to; 0 where nothing is there, or no path can be so long."""
+        return _mode_of(self.file)
 
     def _first_character(self) -> bytes:
         try:
@@ -110,14 +122,21 @@ class StoreFile:
         return b""
 
 
-def named_store(text: str, mapping: str) -> StoreFile | str:
+def named_store(text: str, mapping: str, reading: Mapping[str, Any] | None = None) -> StoreFile | str:
     """The store that a command line names: a file where the name looks like one, else the name of an attached store.
 
+    Args:
+        text: the name.
+        mapping: what --map says.
+        reading: how its ends read, as `file_options.reading` gives it.
+
     Raises:
-        InputError: the mapping is malformed, or given for an attached store.
+        InputError: the mapping is malformed, or it or a reading is given for an attached store.
     """
     if looks_like_a_file(text):
-        return StoreFile(text, parse_mapping(mapping))
+        return StoreFile(text, parse_mapping(mapping), **(reading or {}))
+    if reading:
+        raise InputError(f"--ends, --zone, --null-end: {text!r} is no file; how an attached store reads is said in the project's `vars: stores:`")
     if mapping:
         raise InputError(f"--map: {text!r} is no file; the columns of an attached store are mapped in the project's `vars: stores:`")
     return text
@@ -125,7 +144,14 @@ def named_store(text: str, mapping: str) -> StoreFile | str:
 
 def looks_like_a_file(text: str) -> bool:
     """Whether what names a store is a file rather than the name of an attached one."""
-    return bool(Path(text.partition("::")[0]).suffix) or Path(text).exists()
+    return bool(Path(text.partition("::")[0]).suffix) or _mode_of(Path(text)) != 0
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def parse_mapping(text: str) -> dict[str, str]:
