@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 from big_store import write_store
+from governed_read import governed
 from measure import Figure, calls, processes
 
 from governed_memory import warehouse
@@ -135,6 +136,7 @@ def main() -> None:
             "Checking a store": check(store),
             "Reading as of a date": as_of(store),
             "Comparing two dates": diff(store, Path(folder)),
+            "Governed read": governed(store, Path(folder), RECORDS),
             "Compact form": compact(),
             "Building": build(Path(folder)),
         }

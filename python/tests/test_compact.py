@@ -110,7 +110,8 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "mapping"), [("reference", "written_by=concept_owner"), ("reference_edges", "record_id=uuid,value=fact,valid_from=valid_at,valid_to=invalid_at,source=episode")]
+    ("name", "mapping"),
+    [("reference", "written_by=concept_owner"), ("reference_edges", "record_id=uuid,value=fact,valid_from=valid_at,valid_to=invalid_at,source=episode")],
 )
 def test_f2_an_attached_store_is_compacted_by_its_name(name: str, mapping: str, built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """F2: the same lines as from its file, which need not be there; the full form has every role that a record states, each as text or a list."""
@@ -118,7 +119,11 @@ def test_f2_an_attached_store_is_compacted_by_its_name(name: str, mapping: str, 
     assert printed(capsys, "compact", name, "--database", str(built)) == printed(capsys, "compact", file, "--map", mapping)
     columns = StoreFile(file, dict(pair.split("=") for pair in mapping.split(",") if pair)).columns
     stated = [
-        {role: "true" if record[key] is True else record[key] for role, key in columns.items() if record.get(key) is not None or (role == "valid_to" and key in record)}
+        {
+            role: "true" if record[key] is True else record[key]
+            for role, key in columns.items()
+            if record.get(key) is not None or (role == "valid_to" and key in record)
+        }
         for record in map(json.loads, Path(file).read_text(encoding="utf-8").splitlines())
     ]
     assert list(expand(printed(capsys, "compact", name, "--full", "--database", str(built)))) == stated
