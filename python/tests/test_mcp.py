@@ -269,6 +269,8 @@ def test_an_answer_in_words_and_the_profile(url: str) -> None:
     """What an agent can say for a refusal, and the profile as a tool and as resources."""
     [said] = call(url, BOB, "explain", concept="margin", as_of="2026-05-01")["in_words"].values()
     assert OUTCOMES["refused"] in said and REASONS["not_released"] in said
+    steps = call(url, BOB, "explain", concept="travel", as_of=DAY)["explanation"]
+    assert [(step["step"], step["record_id"], step["code"]) for step in steps][-2:] == [(4, "T-2", "answers"), (5, None, "answered")]
     assert {field["field"] for field in call(url, BOB, "profile")["fields"]} >= {"valid_from", "release_to"}
 
     async def asked(client: Client) -> list[str]:

@@ -12,7 +12,7 @@ import duckdb
 from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.overlay.profile import profile
-from governed_memory.reads.ask import Opened, Question, ask
+from governed_memory.reads.ask import Opened, Question, ask, explain
 from governed_memory.reads.host import Caller
 from governed_memory.reads.released import INDEX, disclosed_history, released
 from governed_memory.service.candidate import check_record
@@ -143,16 +143,21 @@ def _is_a(schema: Mapping[str, Any], value: Any) -> bool:
     return isinstance(value, str if schema["type"] == "string" else dict)
 
 
-def _ask(call: Call) -> dict[str, Any]:
+def _question(call: Call) -> Question:
     asked = call.asked()
+    return Question(call.given["concept"], asked["as_of"], call.caller, asked["scope"], asked["known_on"], asked["store"])
+
+
+def _ask(call: Call) -> dict[str, Any]:
     # A file answers as the one store it is, whether or not it is named.
-    [answer] = ask(call.opened, [Question(call.given["concept"], asked["as_of"], call.caller, asked["scope"], asked["known_on"], asked["store"])])
+    [answer] = ask(call.opened, [_question(call)])
     return answer
 
 
 def _explain(call: Call) -> dict[str, Any]:
     answer = _ask(call)
-    return {**answer, "in_words": {told["store"]: in_words(told) for told in answer.get("answers", [answer])}}
+    words = {told["store"]: in_words(told) for told in answer.get("answers", [answer])}
+    return {**answer, "in_words": words, "explanation": explain(call.opened, _question(call))}
 
 
 def _records_as_of(call: Call) -> dict[str, Any]:
@@ -196,7 +201,7 @@ TOOLS = {
         "named, do not choose one); refused (you may not see it, do not answer from elsewhere); empty. Cite record_id and source.",
         _ask, {"concept": CONCEPT, **ON_A_DATE}, ("concept", "as_of"),
     ),
-    "explain": Tool("The same answer, with its outcome and reason codes in words.", _explain, {"concept": CONCEPT, **ON_A_DATE}, ("concept", "as_of")),
+    "explain": Tool("The same answer, in words and step by step.", _explain, {"concept": CONCEPT, **ON_A_DATE}, ("concept", "as_of")),
     "index": Tool(
         "What answers on a date rest on, without values: choose from it, then read exactly those with get_records. `characters` is the length of a value.",
         _index, {"concept": CONCEPT, **ON_A_DATE}, ("as_of",),
