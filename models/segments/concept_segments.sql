@@ -17,21 +17,21 @@ segments as (
 
 concept_segments as (
     select
-        store_id,
-        concept_id,
-        question_class_id,
-        starts_on,
-        ends_on,
-        resolution,
-        side.record_id as record_id,
-        side.value as value,
-        side.source_id as source_id,
-        side.valid_from as valid_from,
-        side.is_restricted as is_restricted,
-        side.release_to as release_to,
-        reasons,
-        relevant_count,
-        restricted_counts
+        segments.store_id,
+        segments.concept_id,
+        segments.question_class_id,
+        segments.starts_on,
+        segments.ends_on,
+        segments.resolution,
+        segments.side.record_id,
+        segments.side.value,
+        segments.side.source_id,
+        segments.side.valid_from,
+        segments.side.is_restricted,
+        segments.side.release_to,
+        segments.reasons,
+        segments.relevant_count,
+        segments.restricted_counts
     from segments
 )
 

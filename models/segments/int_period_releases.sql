@@ -9,8 +9,9 @@ placed as (
 ),
 
 periods as (
-    select * from {{ governed_memory.relation('int_question_periods') }}
-    semi join placed using (question_number)
+    select question_periods.*
+    from {{ governed_memory.relation('int_question_periods') }} as question_periods
+    semi join placed on question_periods.question_number = placed.question_number
 ),
 
 nodes as (
@@ -19,7 +20,9 @@ nodes as (
     group by all
 ),
 
-ancestors as ({{ governed_memory.with_ancestors('periods') }}),
+ancestors as (
+    {{ governed_memory.with_ancestors('periods') }}
+),
 
 released as (
     select ancestors.question_number, ancestors.period_number, nodes.restricted_to, sum(nodes.record_count)::bigint as record_count
@@ -34,7 +37,7 @@ period_releases as (
         question_number,
         period_number,
         sum(record_count)::bigint as restricted_count,
-        list({'release_to': restricted_to, 'record_count': record_count} order by restricted_to) as restricted_counts
+        list({ 'release_to': restricted_to, 'record_count': record_count } order by restricted_to) as restricted_counts
     from released
     group by all
 )

@@ -22,7 +22,9 @@ nodes as (
     group by question_number, node_level, node, contest_level
 ),
 
-ancestors as ({{ governed_memory.with_ancestors('periods') }}),
+ancestors as (
+    {{ governed_memory.with_ancestors('periods') }}
+),
 
 period_sums as (
     select

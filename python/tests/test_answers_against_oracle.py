@@ -119,7 +119,7 @@ def check_stable(store: Any, concept: str, caller: Caller, day: Any, scope: Any,
 
 @pytest.mark.parametrize("first", [0])
 def test_answers_are_those_of_the_oracle(batch_file: Path, first: int) -> None:
-    @settings(settings.get_profile("stores"), max_examples=6 * TIMES)
+    @settings(settings.get_profile("stores"), max_examples=3 * TIMES)
     @given(batch=BATCHES)
     def run(batch: list[Any]) -> None:
         compare([governed_store(number, parts) for number, parts in enumerate(batch)], batch_file)

@@ -14,9 +14,17 @@ worked_out as (
 ),
 
 differences as (
-    (select * from looked_up except all select * from worked_out)
+    (
+        select * from looked_up
+        except all
+        select * from worked_out
+    )
     union all
-    (select * from worked_out except all select * from looked_up)
+    (
+        select * from worked_out
+        except all
+        select * from looked_up
+    )
 )
 
 select * from differences
