@@ -214,7 +214,7 @@ def test_a_concept_with_many_periods_takes_the_other_plan_with_the_same_answers(
 def test_the_plain_sql_of_the_page_gives_what_the_macro_gives_T11_G2(tmp_path: Path, joins: dict[str, str]) -> None:
     """T11, G2: without and with a class, for every concept of the example store on days around every change."""
     blocks = re.findall(r"```sql\n(.*?)```", (ROOT / "docs/as_of_joins.md").read_text(encoding="utf-8"), flags=re.S)
-    plain = {"one store": blocks[1], "class of one store": blocks[2]}
+    plain = {"one store": blocks[2], "class of one store": blocks[3]}
     records = [json.loads(line) for line in (ROOT / "stores/reference.jsonl").read_text(encoding="utf-8").splitlines()]
     with built(tmp_path, records) as connection:
         name = connection.execute("select store_id from stores").fetchall()[0][0]
