@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
-{#- Who must act (L5): the concept's owner in the register on the build's date, else the owner the record claims, else the store's steward. -#}
+{#- Who must act (L5): the concept's owner in the register on the build's date; where the register does not name the concept, the owner the
+    record claims; else the store's steward. -#}
 with
 
 offenders as (select * from {{ governed_memory.relation('int_offenders_judged') }}),
@@ -27,7 +28,8 @@ owners as (
 routed as (
     select
         offenders.*,
-        coalesce(owners.party_id, record_rows.concept_owner) as owner_party,
+        -- an entry without a party says that nobody owns the concept, whatever a record claims
+        case when owners.concept_id is null then record_rows.concept_owner else owners.party_id end as owner_party,
         case when owners.party_id is null or owners.party_id = record_rows.concept_owner then record_rows.owner_role end as claimed_role,
         stores.steward_party,
         stores.steward_role

@@ -4,13 +4,18 @@ with
 
 owner_stretches as (select * from {{ governed_memory.relation('int_owner_stretches') }}),
 
+-- an entry without a store is one of every store
 register as (
-    select *
-    from {{ governed_memory.relation('concept_ownerships') }}
-    where party_id is not null
+    select
+        stores.store_id,
+        ownerships.concept_id,
+        ownerships.party_id,
+        ownerships.valid_from,
+        ownerships.recorded_at
+    from {{ governed_memory.relation('concept_ownerships') }} as ownerships
+    inner join {{ governed_memory.relation('stores') }} as stores
+        on stores.store_id = coalesce(ownerships.store_id, stores.store_id)
 ),
-
-stores as (select * from {{ governed_memory.relation('stores') }}),
 
 overlapping as (
     select
@@ -21,13 +26,14 @@ overlapping as (
     window question as (partition by store_id, concept_id order by starts_on, concept_owner, stretch_number)
 ),
 
+-- entries of one day that were recorded at different times are a correction: the later one holds (T8)
 doubly_registered as (
-    select
+    select distinct
         store_id,
         concept_id
     from register
-    group by store_id, concept_id, coalesce(valid_from, date '0001-01-01')
-    having count(distinct party_id) > 1
+    group by store_id, concept_id, valid_from, recorded_at
+    having count(distinct coalesce(party_id, '')) > 1
 ),
 
 disputes as (
@@ -40,15 +46,13 @@ disputes as (
     from overlapping
     where is_overlapping
     union all
-    select distinct
-        stores.store_id,
+    select
+        store_id,
         null::bigint as record_index,
         null::varchar as record_id,
-        doubly_registered.concept_id,
-        'the register gives concept ' || doubly_registered.concept_id || ' two owners from one day' as detail
+        concept_id,
+        'the register gives concept ' || concept_id || ' two owners from one day' as detail
     from doubly_registered
-    inner join stores
-        on stores.store_id = coalesce(doubly_registered.store_id, stores.store_id)
 ),
 
 violations as (

@@ -89,7 +89,32 @@ def governed_sql(
     if len(sql) > LONGEST or "\x00" in sql:
         raise InputError(f"the statement has more than {LONGEST} characters" if len(sql) > LONGEST else "the statement holds a null character")
     question = Question("", as_of, caller, tuple(scope), known_on, store)
+    _look_over(sql, limits)
     return _run(_answers(opened, question), _tables(question), sql, limits)
+
+
+def _look_over(sql: str, limits: Limits) -> None:
+    """Refuse what is plainly no such select before a process is started for it.
+
+    No boundary: what sqlglot cannot read is left to the process, which judges every statement by the parser that runs it.
+    """
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        statements = [statement for statement in sqlglot.parse(sql, read="duckdb") if statement is not None]
+    except (SqlglotError, RecursionError):
+        return
+    if len(statements) != 1:
+        raise InputError(_wording("statements", "", limits))
+    [statement] = statements
+    if not isinstance(statement, exp.Query):
+        raise InputError(_wording("kind", "", limits))
+    clauses = {clause.alias.lower() for clause in statement.find_all(exp.CTE)}
+    for table in statement.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not table.db and table.name.lower() not in clauses | TABLES.keys():
+            raise InputError(_wording("table", table.name, limits))
 
 
 def _answers(opened: Opened, question: Question) -> polars.DataFrame:
