@@ -43,7 +43,7 @@ from governed_answers
 {% macro looked_up_one(has_class) -%}
 with
 
--- by itself, so that the index is used
+-- by itself, so that only these rows are read whole
 concept as materialized (
     select * from {{ governed_memory.relation('int_segments') }}
     where concept_id = $concept_id

@@ -1,6 +1,6 @@
 {#- Answers to any questions, worked out from the records: with several classes of scope, or as known on a date (T6). `asked` as for
     `looked_up`; known_on holds for all of them. `concept_id`, where there is one question to one store,
-    lets its records be found by an index; no stores can disagree then. -#}
+    lets its records be found first; no stores can disagree then. -#}
 {% macro worked_out(asked, known_on=none, concept_id=none) -%}
 {{ governed_memory.resolved(asked, known_on, concept_id) }},
 

@@ -1,4 +1,4 @@
-{{ config(materialized='table', indexes=[{'columns': ['concept_id']}]) }}
+{{ config(materialized='table') }}
 with
 
 record_rows as (

@@ -1,5 +1,6 @@
-{{ config(materialized='table', indexes=[{'columns': ['concept_id']}]) }}
-{#- One row per period with its sides in a list, so that telling a caller is a matter of one row: what answers are looked up in. -#}
+{{ config(materialized='table') }}
+{#- One row per period with its sides in a list, so that telling a caller is a matter of one row: what answers are looked up in. In the
+    order of concepts, so that a look-up reads little. -#}
 with
 
 questions as (select * from {{ governed_memory.relation('int_concept_scopes') }}),
@@ -60,3 +61,4 @@ segments as (
 )
 
 select * from segments
+order by concept_id, store_id

@@ -58,8 +58,6 @@ def built(store: Path, database: Path) -> tuple[Path, float, float]:
         attached = warehouse.attach(connection, StoreFile(str(store), MAPPING, name="s"))
         targets = {*READS, "int_segments", "governed_answers", "record_intervals_built"}
         warehouse.build(connection, targets, empty={"record_ledger"}, constants=attached.constants)
-        for table in ("int_segments", "records"):
-            connection.execute(f"create index {table}_by_concept on {table} (concept_id)")
     return database, time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
