@@ -28,7 +28,7 @@ overlapping as (
 
 -- entries of one day that were recorded at different times are a correction: the later one holds (T8)
 doubly_registered as (
-    select distinct
+    select
         store_id,
         concept_id
     from register
@@ -46,7 +46,7 @@ disputes as (
     from overlapping
     where is_overlapping
     union all
-    select
+    select distinct
         store_id,
         null::bigint as record_index,
         null::varchar as record_id,
