@@ -21,7 +21,7 @@ $(VENV)/.test: $(VENV)/.core
 	@touch $@
 
 build: $(VENV)/.core ## install the core, build the example stores, print a summary
-	$(BIN)/dbt --quiet --no-use-colors build --selector findings
+	$(BIN)/dbt --quiet --no-use-colors build --selector findings || ($(BIN)/gmem status; exit 1)
 	@$(BIN)/gmem status
 	@printf '\nnext\n  $(BIN)/gmem as-of 2026-10-01 --concept data_retention\n  $(BIN)/gmem check stores/reference_edges.jsonl --map record_id=uuid,valid_from=valid_at,valid_to=invalid_at,source=episode\n  make test\n'
 

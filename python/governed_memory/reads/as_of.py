@@ -12,6 +12,8 @@ from governed_memory.dates import day, instant
 from governed_memory.errors import did_you_mean
 from governed_memory.warehouse import StoreFile
 
+# T8: whoever wrote a record, nobody is known to own the concept.
+WITHOUT_OWNERS = "the lines say who wrote each record, and no register says who owns what: no supersession has effect here; `gmem ask` takes owners with --host"
 # The fields of an answer, as the profile names them, and the columns of the read they come from.
 COLUMNS = {
     "store_id": "store_id",
@@ -48,7 +50,8 @@ def open_store(
     """
     if isinstance(store, StoreFile):
         connection, attached = warehouse.open_store_file(store, {*reads, "stores"}, kinds=kinds)
-        return connection, attached.notices
+        is_attested = connection.execute("select 1 from stores where attests_writers").fetchone()
+        return connection, attached.notices + ([WITHOUT_OWNERS] if is_attested else [])
     return warehouse.open_built(database, store_id=store), []
 
 

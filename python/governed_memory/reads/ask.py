@@ -242,8 +242,8 @@ def caller_without_host(opened: Opened, name: str) -> Caller:
     return Caller(name, (name,), OUTSIDE)
 
 
-def read_questions(path: str, host: Host | None, opened: Opened, default: Caller | None, as_of: str | None) -> list[Question]:
-    """Questions from JSON Lines: {concept, as_of, caller, scope, known_on, store}; what a line leaves out is as the command says.
+def read_questions(path: str, host: Host | None, opened: Opened, *, default: Caller | None, as_of: str | None, store: str | None = None) -> list[Question]:
+    """Questions from JSON Lines: {concept, as_of, caller, scope, known_on, store}; the day, caller and store that a line leaves out are as given.
 
     Raises:
         InputError: a line is no question; it names the file and the line.
@@ -251,7 +251,7 @@ def read_questions(path: str, host: Host | None, opened: Opened, default: Caller
     questions = []
     for number, line in _lines(path):
         try:
-            questions.append(_question(json.loads(line), host, opened, default, as_of))
+            questions.append(_question(json.loads(line), host, opened, default=default, as_of=as_of, asked_store=store))
         except InputError as error:
             raise InputError(f"{path} line {number}: {error}") from error
         except (ValueError, RecursionError) as error:
@@ -262,7 +262,7 @@ def read_questions(path: str, host: Host | None, opened: Opened, default: Caller
 QUESTION_KEYS = ("concept", "as_of", "caller", "scope", "known_on", "store")
 
 
-def _question(entry: Any, host: Host | None, opened: Opened, default: Caller | None, as_of: str | None) -> Question:
+def _question(entry: Any, host: Host | None, opened: Opened, *, default: Caller | None, as_of: str | None, asked_store: str | None) -> Question:
     if not isinstance(entry, dict) or not isinstance(entry.get("concept"), str):
         raise InputError(f"expected an object with a concept, got {str(entry)[:80]!r}")
     for key, value in entry.items():
@@ -276,7 +276,7 @@ def _question(entry: Any, host: Host | None, opened: Opened, default: Caller | N
     texts = [*(value for value in entry.values() if isinstance(value, str)), *(scope or [])]
     if any("\ud800" <= letter <= "\udfff" for text in texts for letter in text):
         raise InputError("a text holds half of a character (a lone surrogate)")
-    named, store = entry.get("caller"), entry.get("store")
+    named, store = entry.get("caller"), entry.get("store") or asked_store
     caller = default if named is None else host.caller(named) if host else caller_without_host(opened, named)
     on_date = entry.get("as_of") or as_of
     if caller is None or on_date is None:

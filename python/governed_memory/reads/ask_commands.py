@@ -57,7 +57,8 @@ def run_ask(arguments: argparse.Namespace) -> int:
         print(f"gmem ask: notice: {notice}", file=sys.stderr)
     caller = None if arguments.caller is None else named_caller(opened, host, arguments.caller)
     if arguments.questions is not None:
-        for answer in ask(opened, read_questions(arguments.questions, host, opened, caller, arguments.as_of)):
+        named = store if isinstance(store, str) else None
+        for answer in ask(opened, read_questions(arguments.questions, host, opened, default=caller, as_of=arguments.as_of, store=named)):
             print(json.dumps(answer, ensure_ascii=False))
         return 0
     if caller is None or arguments.as_of is None:

@@ -60,7 +60,7 @@ def _token(host: Host, name: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{where} cannot be read from {source}: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from error
     if not token:
-        raise InputError(f"{where} is {'missing: there is no' if token is None else 'empty in'} {source}")
+        raise InputError(f"{where} is {'missing; expected it in' if token is None else 'empty in'} {source}")
     if not token.isascii() or not token.isprintable() or " " in token:
         raise InputError(f"{where}, from {source}, holds characters that no HTTP header can carry; use letters, digits and -._~+/=")
     return token

@@ -58,7 +58,10 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
         "select schema_name from duckdb_tables() where table_name = 'record_intervals_built' and database_name = current_database()"
     ).fetchall()
     if len(schemas) != 1:
+        is_audience = connection.execute("select 1 from duckdb_tables() where table_name = 'audience_answers'").fetchone()
         connection.close()
+        if is_audience:
+            raise InputError(f"{path}: is a file published for one audience; read it with `select * from answers_as_of(date '...')` (docs/publishing.md)")
         found = "is built in several schemas" if schemas else "has not been built in this database; run `dbt build`"
         raise InputError(f"{path}: the project {found}")
     connection.execute("set TimeZone = 'UTC'")
