@@ -145,3 +145,18 @@ def test_options_that_do_not_go_together(store: str, tmp_path: Path, capsys: pyt
     ):
         assert cli.main(["ask", *arguments, "--as-of", "2026-03-01", "--caller", "k", "--store", store]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_without_owners_a_read_of_attested_lines_says_so_T8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "attested.jsonl"
+    path.write_text("".join(json.dumps({"written_by": "finance", "record": record}) + "\n" for record in RECORDS))
+    assert cli.main(["as-of", "2026-03-01", "--store", str(path)]) == 0
+    assert "no register says who owns what: no supersession has effect here" in capsys.readouterr().err
+
+
+def test_questions_keep_to_the_store_that_the_command_names(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"concept": "data_retention"}\n{"concept": "data_retention", "store": "reference_edges"}\n')
+    arguments = ["ask", "--questions", str(questions), "--as-of", "2026-10-01", "--caller", "legal", "--store", "reference", "--database", str(built)]
+    assert cli.main(arguments) == 0
+    assert [json.loads(line)["store"] for line in capsys.readouterr().out.splitlines()] == ["reference", "reference_edges"]
