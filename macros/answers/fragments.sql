@@ -9,7 +9,6 @@
         'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
         'explained': governed_memory.explained('(__asked__)'),
         'explained_as_known': governed_memory.explained('(__asked__)', '__known__'),
-        'visible_records': governed_memory.visible_records(),
         'visible_answers': governed_memory.visible_answers(),
         'audience_answers': governed_memory.audience_answers('__parties__', '__boundary__'),
         'audience_answers_as_of': governed_memory.audience_answers_as_of(),

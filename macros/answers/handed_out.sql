@@ -1,32 +1,7 @@
 {#- Answers as they are handed out in bulk: to governed SQL for one date, and to the file of an audience for every date. What is withheld has been
     decided by `disclosed`; nothing here sees a record that is.
 
-    Of `governed_answers`, one row per record that is shown: the answer, or each visible side. -#}
-{% macro visible_records() -%}
-select
-    store_id,
-    record_id,
-    concept_id,
-    value,
-    source_id,
-    valid_from,
-    outcome
-from governed_answers
-where outcome = 'answered' and sides is null
-union all
-select
-    store_id,
-    side.record_id,
-    concept_id,
-    side.value,
-    side.source_id,
-    side.valid_from,
-    outcome
-from (select store_id, concept_id, outcome, unnest(sides) as side from governed_answers)
-order by all
-{%- endmacro %}
-
-{#- Of `governed_answers`, one row per store and concept that it holds. -#}
+    Of `governed_answers`, one row per store and concept that it holds. -#}
 {% macro visible_answers() -%}
 select
     store_id,

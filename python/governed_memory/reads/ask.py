@@ -181,14 +181,15 @@ def way(opened: Opened, question: Question) -> tuple[str, str]:
 
 def _asked(questions: Iterable[tuple[int, Question]]) -> str:
     lines = ", ".join(
-        f"({number}, {_text(question.store)}, {literal(question.concept)}, date {literal(question.as_of)}, {name_list(question.scope)}, "
+        f"({number}, {text_or_null(question.store)}, {literal(question.concept)}, date {literal(question.as_of)}, {name_list(question.scope)}, "
         f"{name_list(question.caller.parties)}, {literal(question.caller.boundary)})"
         for number, question in questions
     )
     return f"from (values {lines}) as asked(question_number, store_id, concept_id, asked_on, asked_scope, caller_parties, caller_boundary)"
 
 
-def _text(value: str | None) -> str:
+def text_or_null(value: str | None) -> str:
+    """A text that may be null, as SQL."""
     return "null::varchar" if value is None else literal(value)
 
 

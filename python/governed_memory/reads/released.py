@@ -8,7 +8,7 @@ from typing import Any
 
 from governed_memory import warehouse
 from governed_memory.dates import day, instant
-from governed_memory.reads.ask import Opened
+from governed_memory.reads.ask import Opened, name_list, text_or_null
 from governed_memory.reads.host import Caller
 from governed_memory.warehouse import literal
 
@@ -57,9 +57,9 @@ def released(
     asked = warehouse.fragment(
         "every_concept",
         day=literal(day("as_of", as_of)),
-        scope=names_sql(scope),
-        store=text_sql(store),
-        concept=text_sql(concept),
+        scope=name_list(scope),
+        store=text_or_null(store),
+        concept=text_or_null(concept),
         **_caller(caller),
     )
     if known_on is not None:
@@ -76,7 +76,7 @@ def disclosed_history(opened: Opened, caller: Caller, concept: str, *, store: st
 
     Nothing tells a concept of which the caller may see no record from one that nobody holds: both give an empty list.
     """
-    sql = warehouse.fragment("disclosed_history", concept=literal(concept), store=text_sql(store), **_caller(caller))
+    sql = warehouse.fragment("disclosed_history", concept=literal(concept), store=text_or_null(store), **_caller(caller))
     return [_plain({name: row[column] for name, column in HISTORY.items()}) for row in warehouse.rows(opened.connection, sql)]
 
 
@@ -86,22 +86,12 @@ def visible_beside(opened: Opened, caller: Caller, store: str, concept: str | No
     Returns:
         {record_index: the identifiers it replaces that are of visible records}, in the order of the store.
     """
-    sql = warehouse.fragment("visible_beside", store=literal(store), concept=text_sql(concept), names=names_sql(names), **_caller(caller))
+    sql = warehouse.fragment("visible_beside", store=literal(store), concept=text_or_null(concept), names=name_list(names), **_caller(caller))
     return {row["record_index"]: row["visible_supersedes"] for row in warehouse.rows(opened.connection, sql)}
 
 
-def names_sql(names: Sequence[str]) -> str:
-    """Names as an SQL list."""
-    return "[" + ", ".join(map(literal, names)) + "]::varchar[]"
-
-
-def text_sql(value: str | None) -> str:
-    """A text that may be null, as SQL."""
-    return "null::varchar" if value is None else literal(value)
-
-
 def _caller(caller: Caller) -> dict[str, str]:
-    return {"parties": names_sql(caller.parties), "boundary": literal(caller.boundary)}
+    return {"parties": name_list(caller.parties), "boundary": literal(caller.boundary)}
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

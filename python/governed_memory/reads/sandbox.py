@@ -137,7 +137,7 @@ def _answers(opened: Opened, question: Question) -> polars.DataFrame:
 def _tables(question: Question) -> dict[str, str]:
     known_on = "null::varchar" if question.known_on is None else literal(question.known_on)
     return {
-        "records": warehouse.fragment("visible_records"),
+        "records": f"select {', '.join(TABLES['records'])} from ({warehouse.fragment('released', answers='from governed_answers')}) order by all",
         "answers": warehouse.fragment("visible_answers"),
         "concepts": "select distinct concept_id from governed_answers order by concept_id",
         "asked": f"select date {literal(question.as_of)} as as_of, {literal(question.caller.name)} as caller, {name_list(question.scope)} as scope, "
