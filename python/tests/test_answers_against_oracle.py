@@ -10,13 +10,10 @@ from typing import Any
 
 import answer_oracle
 import oracle
-import pytest
 from answer_oracle import Caller
-from conftest import TIMES
-from harness import Difference, build_time, reduced
-from hypothesis import given, settings
+from harness import Difference, build_time
 from hypothesis import strategies as st
-from test_intervals_against_oracle import FIRST, STORES, batch_file, pick, store_of
+from test_intervals_against_oracle import FIRST, STORES, batch_file, for_batches, pick, store_of
 
 from governed_memory import warehouse
 
@@ -117,17 +114,5 @@ def check_stable(store: Any, concept: str, caller: Caller, day: Any, scope: Any,
         raise Difference(store, f"{question}: stable until {until}, which is not later")
 
 
-@pytest.mark.parametrize("first", [0])
-def test_answers_are_those_of_the_oracle(batch_file: Path, first: int) -> None:
-    @settings(settings.get_profile("stores"), max_examples=3 * TIMES)
-    @given(batch=BATCHES)
-    def run(batch: list[Any]) -> None:
-        compare([governed_store(number, parts) for number, parts in enumerate(batch)], batch_file)
-
-    message = None
-    try:
-        run()
-    except Difference as difference:
-        message = reduced(difference.store, lambda store: compare([store], batch_file))
-    if message:
-        pytest.fail(message, pytrace=False)
+def test_answers_are_those_of_the_oracle(batch_file: Path) -> None:
+    for_batches(3, lambda stores: compare(stores, batch_file), BATCHES, governed_store)

@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TIMES
-from harness import Difference, build_time, reduced
-from hypothesis import given, settings
+from harness import Difference, build_time
 from hypothesis import strategies as st
 from test_answers_against_oracle import QUESTION, answers
-from test_intervals_against_oracle import FIRST, batch_file, day, pick
+from test_intervals_against_oracle import FIRST, batch_file, day, for_batches, pick
 
 enforce = pytest.importorskip("vercy_graphiti.enforce", reason="the published engine is in the extra `peers`")
 
@@ -148,18 +146,7 @@ def test_answers_are_those_of_the_published_engine(batch_file: Path) -> None:
             seen[expected[number][0]] += 1
             seen.update(expected[number][3])
 
-    @settings(settings.get_profile("stores"), max_examples=12 * TIMES)
-    @given(batch=BATCHES)
-    def run(batch: list[Any]) -> None:
-        compare([store_of(number, parts) for number, parts in enumerate(batch)])
-
-    message = None
-    try:
-        run()
-    except Difference as difference:
-        message = reduced(difference.store, lambda store: compare([store]))
-    if message:
-        pytest.fail(message, pytrace=False)
+    for_batches(20, compare, BATCHES, store_of)
     assert sum(seen[outcome] for outcome in ("answered", "abstained", "refused", "empty")) > 5000
     for case in (
         "answered",

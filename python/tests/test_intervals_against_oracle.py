@@ -178,13 +178,15 @@ def compare_intervals(
             seen["known"] += known_on is not None
 
 
-def for_batches(examples: int, compare: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Compare generated batches of stores; where a store differs, fail with the least that still does."""
+def for_batches(
+    examples: int, compare: Callable[[list[dict[str, Any]]], None], batches: Any = BATCHES, made: Callable[[int, Any], dict[str, Any]] = store_of
+) -> None:
+    """Compare generated batches of stores, each made of its place and its parts; where one differs, fail with the least that still does."""
 
     @settings(settings.get_profile("stores"), max_examples=examples * TIMES)
-    @given(batch=BATCHES)
+    @given(batch=batches)
     def run(batch: list[Any]) -> None:
-        compare([store_of(number, parts) for number, parts in enumerate(batch)])
+        compare([made(number, parts) for number, parts in enumerate(batch)])
 
     message = None
     try:
