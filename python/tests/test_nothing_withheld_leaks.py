@@ -13,11 +13,9 @@ import answer_oracle
 import oracle
 import pytest
 from answer_oracle import Caller as Told
-from conftest import TIMES
+from generated import examples
 from harness import build_time
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from test_answers_against_oracle import governed_store
+from test_answers_against_oracle import governed_parts, governed_store
 from test_intervals_against_oracle import FIRST, batch_file, day
 
 from governed_memory import cli
@@ -28,11 +26,6 @@ __all__ = ["batch_file"]
 
 MARK = "zqx"
 CALLERS = (Caller("k", ("sales",), "inside"), Caller("k", (), "inside"), Caller("k", ("sales",), "outside"))
-PARTS = st.tuples(
-    st.tuples(st.binary(min_size=14, max_size=14), st.lists(st.binary(min_size=12, max_size=12), min_size=1, max_size=8)),
-    st.lists(st.binary(min_size=6, max_size=6), min_size=8, max_size=8),
-    st.binary(min_size=2, max_size=2),
-)
 
 
 def marked(store: dict[str, Any], caller: Caller) -> dict[str, Any]:
@@ -55,9 +48,7 @@ def marked(store: dict[str, Any], caller: Caller) -> dict[str, Any]:
 def test_no_mark_in_answers_and_explanations_G7(batch_file: Path, caller: Caller) -> None:
     seen = {"marks": 0, "answers": 0}
 
-    @settings(settings.get_profile("stores"), max_examples=3 * TIMES)
-    @given(batch=st.lists(PARTS, min_size=25, max_size=25))
-    def run(batch: list[Any]) -> None:
+    for batch in examples(3, lambda source: [governed_parts(source) for _ in range(25)]):
         stores = [marked(governed_store(number, parts), caller) for number, parts in enumerate(batch)]
         seen["marks"] += json.dumps([store["records"] for store in stores]).count(MARK)
         connection = build_time(stores, batch_file, {"int_segments"})
@@ -73,8 +64,6 @@ def test_no_mark_in_answers_and_explanations_G7(batch_file: Path, caller: Caller
         seen["answers"] += len(told[0]) * len(stores)
         assert MARK not in json.dumps(told)
         connection.close()
-
-    run()
     assert seen["marks"] > 50 and seen["answers"] > 1000
 
 

@@ -11,14 +11,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest import mock
 
 import pytest
-from conftest import TIMES
+from generated import codes, examples
 from harness import Difference, attach_lines, reduced
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError
@@ -98,8 +97,10 @@ def line_of(place: int, code: bytes, mapping: dict[str, str], *, nastiness: int,
 LEAST_NASTY = (255, 251, 243, 225, 170, 90)
 # From which byte on a marker is stated: in no record, in all, in some.
 LEAST_MARKED = (256, 0, 200)
-STORES = st.tuples(st.binary(min_size=2, max_size=2), st.lists(st.binary(min_size=len(ROLES) + 2, max_size=len(ROLES) + 2), min_size=0, max_size=5))
-BATCHES = st.tuples(st.binary(min_size=11, max_size=11), st.lists(STORES, min_size=80, max_size=100))
+
+
+def store_parts(source: Random) -> tuple[bytes, list[bytes]]:
+    return source.randbytes(2), codes(source, len(ROLES) + 2, 0, 5)
 
 
 def batch_of(code: bytes, drawn: list[tuple[bytes, list[bytes]]]) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -208,17 +209,14 @@ def test_thousands_of_stores_reach_the_published_level_with_its_findings_L1(tmp_
         for difference in differences(stores, mapping, file, seen):
             raise difference
 
-    @settings(settings.get_profile("stores"), max_examples=60 * TIMES)
-    @given(batch=BATCHES)
-    def run(batch: Any) -> None:
-        mapping, stores = batch_of(*batch)
+    def compare(mapping: dict[str, str], stores: list[dict[str, Any]]) -> None:
         try:
             fail_on_difference(stores, mapping)
         except Difference as difference:
-            message = reduced(difference.store, lambda store: fail_on_difference([store], mapping))
-            pytest.fail(message, pytrace=False)
+            pytest.fail(reduced(difference.store, lambda store: fail_on_difference([store], mapping)), pytrace=False)
 
-    run()
+    for code, drawn in examples(50, lambda source: (source.randbytes(11), [store_parts(source) for _ in range(90)])):
+        compare(*batch_of(code, drawn))
     assert seen["stores"] >= 2000
     for case in ("level 0", "level 1", "level 2", "level 3", *FIELDS, "conflict_policy", "release_to", "applies_to", "does_not_apply_to"):
         assert seen[case] >= 30, f"{case} came up {seen[case]} times: {seen}"
@@ -241,20 +239,18 @@ def test_every_awkward_value_in_every_field_reads_as_published_L1(role: str, eve
     assert not different, "\n".join(different)
 
 
-@settings(settings.get_profile("stores"), max_examples=60 * TIMES)
-@given(code=st.binary(min_size=11, max_size=11), drawn=STORES)
-def test_gmem_check_on_one_file_reports_as_published_L1(code: bytes, drawn: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_gmem_check_on_one_file_reports_as_published_L1(tmp_path: Path) -> None:
     """L1: the whole report of `check`, a store to a file, as JSON Lines and as an array."""
-    mapping, [store] = batch_of(code, [drawn])
-    level, findings = published_report(store, mapping)
-    folder = tmp_path_factory.mktemp("store")
-    (folder / "lines.jsonl").write_text("\n".join(store["lines"]), encoding="utf-8")
-    (folder / "array.json").write_text("[" + ",\n".join(store["lines"]) + "]", encoding="utf-8")
-    for name in ("lines.jsonl", "array.json"):
-        report = check(StoreFile(str(folder / name), mapping, store["policy_id"]), presence_only=True)
-        got = [(finding["field"], finding["requirement"], finding["count"], finding["offenders"]) for finding in report["findings"]]
-        assert (report["records"], report["level"], got) == (len(store["lines"]), level, findings), f"{name}, mapping {mapping}: {store['lines']}"
-        assert report["pass"] == (bool(store["lines"]) and level >= 1)
+    for code, drawn in examples(60, lambda source: (source.randbytes(11), store_parts(source))):
+        mapping, [store] = batch_of(code, [drawn])
+        level, findings = published_report(store, mapping)
+        (tmp_path / "lines.jsonl").write_text("\n".join(store["lines"]), encoding="utf-8")
+        (tmp_path / "array.json").write_text("[" + ",\n".join(store["lines"]) + "]", encoding="utf-8")
+        for name in ("lines.jsonl", "array.json"):
+            report = check(StoreFile(str(tmp_path / name), mapping, store["policy_id"]), presence_only=True)
+            got = [(finding["field"], finding["requirement"], finding["count"], finding["offenders"]) for finding in report["findings"]]
+            assert (report["records"], report["level"], got) == (len(store["lines"]), level, findings), f"{name}, mapping {mapping}: {store['lines']}"
+            assert report["pass"] == (bool(store["lines"]) and level >= 1)
 
 
 def test_offenders_keep_the_order_of_the_store_L1(tmp_path: Path) -> None:

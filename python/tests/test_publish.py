@@ -13,9 +13,9 @@ from typing import Any
 import duckdb
 import pytest
 import secrets_store
-from hypothesis import given, settings
+from generated import examples
 from secrets_store import AS_OF, MARK, MARKED_DAY, built_database
-from test_answers_against_oracle import BATCHES, DAYS, governed_store
+from test_answers_against_oracle import DAYS, governed_batch, governed_store
 
 from governed_memory import cli
 from governed_memory.errors import BusyError, InputError
@@ -44,14 +44,12 @@ def everything(path: Path) -> str:
     return "\n".join(str(row) for name in tables for row in query(path, f'select * from "{name}"'))
 
 
-@settings(settings.get_profile("stores"), max_examples=1)
-@given(BATCHES)
-def test_audience_file_says_on_every_date_what_the_read_says(tmp_path_factory: pytest.TempPathFactory, batch: Any) -> None:
-    folder = tmp_path_factory.mktemp("audiences")
+def test_audience_file_says_on_every_date_what_the_read_says(tmp_path: Path) -> None:
+    [batch] = examples(1, governed_batch)
     stores = [{"store_id": f"s{number}", **governed_store(number, parts)} for number, parts in enumerate(batch)]
-    database = built_database(folder / "built.duckdb", stores)
+    database = built_database(tmp_path / "built.duckdb", stores)
     for number, caller in enumerate([Caller("a", ("board",), "inside"), Caller("b", ("sales", "board"), "outside"), Caller("c", (), "inside")]):
-        path = folder / f"{number}.duckdb"
+        path = tmp_path / f"{number}.duckdb"
         publish(path, audience=caller, database=str(database))
         for day in [*DAYS[::2], datetime.date(9998, 1, 1)]:
             for question_class in (None, "x", "z"):
