@@ -131,6 +131,7 @@ told as (
     select question_number, store_id, null as record_id, 5 as step, outcome as code,
         case
             when list_contains(reasons, 'not_held') then 'no record is about the concept'
+            when list_contains(reasons, 'integrity_failed') then 'something signed of the concept was changed or removed, or cannot be verified, so none is relied on'
             when list_contains(reasons, 'duplicate_record_id') then 'several records share an identifier, so none is relied on'
             when outcome = 'empty' then 'nothing is left that holds for this question on this day'
             when outcome = 'abstained' then 'rivals are left that the policy does not decide between'

@@ -14,17 +14,10 @@
         'audience_answers_as_of': governed_memory.audience_answers_as_of(),
         'audience_answers_in_class': governed_memory.audience_answers_as_of('question_class'),
         'released': governed_memory.released('(__answers__)'),
-        'every_concept': governed_memory.every_concept(),
+        'every_concept': governed_memory.every_concept('__day__', '__scope__', '__parties__', '__boundary__', governed_memory.one_or_all_held()),
         'disclosed_history': governed_memory.disclosed_history(),
         'visible_beside': governed_memory.visible_beside(),
         'worked_out_one': governed_memory.worked_out(governed_memory.one_asked(), none, '$concept_id'),
         'worked_out_one_as_known': governed_memory.worked_out(governed_memory.one_asked(), '$known_on', '$concept_id'),
     }) -}}
-{%- endmacro %}
-
-{#- One question as parameters, in the shape of `asked`. -#}
-{% macro one_asked() -%}
-    (select
-        0 as question_number, $store_id::varchar as store_id, $concept_id as concept_id, $asked_on::date as asked_on,
-        $asked_scope::varchar[] as asked_scope, $parties::varchar[] as caller_parties, $boundary as caller_boundary)
 {%- endmacro %}

@@ -22,26 +22,6 @@ from (
 )
 {%- endmacro %}
 
-{#- The question of every concept that a store holds, or of one, as `asked`: who holds none of its records that the caller may see gets no
-    row of `released` and so does not learn that it is there. -#}
-{% macro every_concept() -%}
-select
-    row_number() over () as question_number,
-    store_id,
-    concept_id,
-    cast(__day__ as date) as asked_on,
-    __scope__ as asked_scope,
-    __parties__ as caller_parties,
-    __boundary__ as caller_boundary
-from (
-    select distinct store_id, concept_id from {{ governed_memory.relation('records') }}
-    where
-        concept_id is not null
-        and (__store__ is null or store_id = __store__)
-        and (__concept__ is null or concept_id = __concept__)
-)
-{%- endmacro %}
-
 {#- The history of a concept as a caller may see it (G5, G7): one row per record that is visible. A record ended by one that is not keeps
     its end and names nobody; of the identifiers a record names, those of no visible record are left out, whether or not there is such a
     record; and what a withdrawal says is told only where all that it takes back is visible, since it speaks of that. -#}

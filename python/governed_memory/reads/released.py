@@ -54,14 +54,7 @@ def released(
     Raises:
         InputError: a date is none.
     """
-    asked = warehouse.fragment(
-        "every_concept",
-        day=literal(day("as_of", as_of)),
-        scope=name_list(scope),
-        store=text_or_null(store),
-        concept=text_or_null(concept),
-        **_caller(caller),
-    )
+    asked = every_concept(as_of, caller, scope, store, concept)
     if known_on is not None:
         answers = warehouse.fragment("worked_out_as_known", asked=asked, known=literal(instant("known_on", known_on)))
     else:
@@ -69,6 +62,18 @@ def released(
     chosen = ", ".join(f"{column} as {name}" for name, column in fields.items())
     sql = f"select {chosen} from ({warehouse.fragment('released', answers=answers)}) order by store_id, concept_id, record_id, valid_from"
     return [_plain(row) for row in warehouse.rows(opened.connection, sql)]
+
+
+def every_concept(as_of: str, caller: Caller, scope: Sequence[str], store: str | None, concept: str | None = None) -> str:
+    """The question of every concept held, or of one, as SQL that a statement of answers takes; InputError where the date is none."""
+    return warehouse.fragment(
+        "every_concept",
+        day=literal(day("as_of", as_of)),
+        scope=name_list(scope),
+        store=text_or_null(store),
+        concept=text_or_null(concept),
+        **_caller(caller),
+    )
 
 
 def disclosed_history(opened: Opened, caller: Caller, concept: str, *, store: str | None = None) -> list[dict[str, Any]]:

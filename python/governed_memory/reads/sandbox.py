@@ -24,6 +24,7 @@ from governed_memory import warehouse
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.ask import Opened, Question, name_list, way
 from governed_memory.reads.host import Caller
+from governed_memory.reads.released import every_concept
 from governed_memory.reads.sandbox_functions import FUNCTIONS
 from governed_memory.warehouse import literal
 
@@ -120,11 +121,7 @@ def _look_over(sql: str, limits: Limits) -> None:
 def _answers(opened: Opened, question: Question) -> polars.DataFrame:
     """The answer to every concept that the stores hold, as the caller is told it."""
     how, known = way(opened, question)
-    caller = question.caller
-    only = "" if question.store is None else f" and store_id = {literal(question.store)}"
-    asked = f"""select dense_rank() over (order by concept_id) as question_number, store_id, concept_id, date {literal(question.as_of)} as asked_on,
-        {name_list(question.scope)} as asked_scope, {name_list(caller.parties)} as caller_parties, {literal(caller.boundary)} as caller_boundary
-        from (select distinct store_id, concept_id from records where concept_id is not null{only})"""
+    asked = every_concept(question.as_of, question.caller, question.scope, question.store)
     sql = warehouse.fragment(how, asked=asked, **({"known": literal(known)} if known else {}))
     try:
         # What was not known yet is not held either, and not so much as named.

@@ -21,7 +21,7 @@ from unicodedata import normalize
 import duckdb
 
 from governed_memory.errors import InputError
-from governed_memory.warehouse.connection import literal, open_memory
+from governed_memory.warehouse.connection import connect, literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.durable import append_bytes, on_a_line_of_its_own, recover, write_whole
 from governed_memory.warehouse.json_text import dumps, parse, plain
@@ -205,7 +205,7 @@ def _append_part(store: StoreFile, staged: Path) -> None:
 
 def _append_rows(store: StoreFile, staged: Path) -> None:
     def insert() -> None:
-        with duckdb.connect(str(store.file)) as connection:
+        with connect(store.file) as connection:
             names = ", ".join(name_text(row[0]) for row in connection.execute(f"describe select * from read_parquet({literal(staged)})").fetchall())
             table = table_of(connection, store, connection.execute("select current_database()").fetchone()[0])  # type: ignore[index]
             connection.execute(f"insert into {table} ({names}) select {names} from read_parquet({literal(staged)})")

@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 DEFAULT_DATABASE = "governed_memory.duckdb"
 
 
-def open_memory() -> duckdb.DuckDBPyConnection:
-    """An empty in-memory database that never reaches for the network."""
-    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+def connect(path: Path | str, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A connection that never reaches for the network, has its days in UTC and prints nothing; `duckdb.Error` where the file cannot be opened."""
+    connection = duckdb.connect(str(path), read_only=read_only, config={"autoinstall_known_extensions": "false"})
     connection.execute("set TimeZone = 'UTC'")
+    # A statement of more than two seconds would draw it on standard output, into what a command prints for programs to read.
+    connection.execute("set enable_progress_bar = false")
     return connection
+
+
+def open_memory() -> duckdb.DuckDBPyConnection:
+    """An empty in-memory database."""
+    return connect(":memory:")
 
 
 def is_file(path: Path) -> bool:
@@ -51,7 +58,7 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
     if not is_file(path):
         raise InputError(f"{path}: no such database; run `dbt build` first, or name one with --database or GMEM_DATABASE")
     try:
-        connection = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
+        connection = connect(path, read_only=True)
     except duckdb.Error as error:
         raise _refusal(path, error) from error
     schemas = connection.execute(
@@ -64,7 +71,6 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
             raise InputError(f"{path}: is a file published for one audience; read it with `select * from answers_as_of(date '...')` (docs/publishing.md)")
         found = "is built in several schemas" if schemas else "has not been built in this database; run `dbt build`"
         raise InputError(f"{path}: the project {found}")
-    connection.execute("set TimeZone = 'UTC'")
     connection.execute(f'use "{schemas[0][0]}"')
     if store_id is not None:
         expect_attached(connection, store_id)

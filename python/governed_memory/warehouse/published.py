@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from governed_memory.errors import BusyError, InputError
-from governed_memory.warehouse.connection import attach_built, literal, open_memory, rows
+from governed_memory.warehouse.connection import attach_built, connect, literal, open_memory, rows
 from governed_memory.warehouse.durable import put_in_place
 
 # The table in each such file that says what it is.
@@ -27,7 +27,7 @@ def manifest(path: Path) -> dict[str, Any] | None:
         InputError: it cannot be opened.
     """
     try:
-        with duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"}) as connection:
+        with connect(path, read_only=True) as connection:
             if not connection.execute("select 1 from duckdb_tables() where table_name = $name", {"name": MANIFEST}).fetchall():
                 return None
             [held] = rows(connection, f"select * from {MANIFEST}")
