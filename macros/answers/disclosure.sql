@@ -14,12 +14,7 @@ seen as (
 outcomes as (
     select
         *,
-        case resolution
-            when 'decided' then case when len(visible_sides) = 1 then 'answered' else 'refused' end
-            when 'unresolved' then case when len(visible_sides) = len(sides) then 'abstained' else 'refused' end
-            when 'several' then case when len(visible_sides) > 0 then 'answered' else 'refused' end
-            else resolution
-        end as outcome
+        {{ governed_memory.outcome_of('len(visible_sides) = len(sides)', 'len(visible_sides) > 0') }} as outcome
     from seen
 ),
 
@@ -34,7 +29,7 @@ shown as (
         ) end as sides,
         list_concat(
             reasons,
-            case when len(asked_scope) = 0 and list_contains(reasons, 'out_of_scope') then ['scope_required'] end,
+            case when len(asked_scope) = 0 then {{ governed_memory.scope_required() }} end,
             case when outcome = 'refused' and len(sides) > len(visible_sides) + for_nobody_count then ['not_released'] end,
             case when outcome = 'refused' and for_nobody_count > 0 then ['restricted_without_release'] end
         ) as reasons,
@@ -65,6 +60,36 @@ governed_answers as (
         stable_until
     from shown
 )
+{%- endmacro %}
+
+{#- The same for a caller inside the boundary and a segment of a concept that holds no restricted record, in few words: `found` is a clause
+    with what `int_segments` holds, of which all may be seen. -#}
+{% macro disclosed_openly(found, has_class) -%}
+select
+    store_id,
+    {{ governed_memory.outcome_of('true', 'true') }} as outcome,
+    case when resolution = 'decided' then sides[1] end as answer,
+    case when resolution in ('unresolved', 'several') then sides end as sides,
+    {{ 'reasons' if has_class else 'list_concat(reasons, ' ~ governed_memory.scope_required() ~ ')' }} as reasons,
+    0 as withheld_count,
+    ends_on + 1 as stable_until
+from {{ found }}
+where held_for is null
+{%- endmacro %}
+
+{#- G6: the outcome of what is left, where all of its sides are visible or not, and any or none. One side is all of one. -#}
+{% macro outcome_of(are_all_visible, is_any_visible) -%}
+    case resolution
+        when 'decided' then case when {{ are_all_visible }} then 'answered' else 'refused' end
+        when 'unresolved' then case when {{ are_all_visible }} then 'abstained' else 'refused' end
+        when 'several' then case when {{ is_any_visible }} then 'answered' else 'refused' end
+        else resolution
+    end
+{%- endmacro %}
+
+{#- G2: of a question without a scope. -#}
+{% macro scope_required() -%}
+    case when list_contains(reasons, 'out_of_scope') then ['scope_required'] end
 {%- endmacro %}
 
 {#- G5: inside the boundary what is not restricted is visible; outside it, or where the boundary is not known, nothing is that does not

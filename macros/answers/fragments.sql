@@ -5,6 +5,8 @@
         'looked_up': governed_memory.looked_up('(__asked__)'),
         'looked_up_one': governed_memory.looked_up_one(false),
         'looked_up_one_of_a_class': governed_memory.looked_up_one(true),
+        'looked_up_one_openly': governed_memory.looked_up_one(false, is_open=true),
+        'looked_up_one_of_a_class_openly': governed_memory.looked_up_one(true, is_open=true),
         'worked_out': governed_memory.worked_out('(__asked__)'),
         'worked_out_as_known': governed_memory.worked_out('(__asked__)', '__known__'),
         'explained': governed_memory.explained('(__asked__)'),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections import Counter
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -17,6 +18,8 @@ from harness import Difference, build_time
 from test_intervals_against_oracle import FIRST, batch_file, for_batches, pick, store_of, store_parts
 
 from governed_memory import warehouse
+from governed_memory.reads import host
+from governed_memory.reads.ask import Opened, Question, ask
 
 __all__ = ["batch_file"]
 
@@ -123,3 +126,28 @@ def check_stable(store: Any, concept: str, caller: Caller, day: Any, scope: Any,
 
 def test_answers_are_those_of_the_oracle(batch_file: Path) -> None:
     for_batches(3, lambda stores: compare(stores, batch_file), governed_batch, governed_store)
+
+
+def test_a_question_asked_alone_is_answered_as_among_others(batch_file: Path) -> None:
+    """Each of the statements that are short for one question, among them those for what nobody inside is kept from."""
+    seen: Counter[str] = Counter()
+
+    def compare_alone(stores: list[dict[str, Any]]) -> None:
+        connection = build_time(stores, batch_file, ["int_segments"])
+        for is_built in (True, False):
+            opened = Opened(connection, tuple(store["store_id"] for store in stores), is_built)
+            scopes = LOOKED_UP if is_built else LOOKED_UP[:1]
+            callers = [host.Caller("k", tuple(sorted(caller.parties)), "inside" if caller.is_inside else "outside") for caller in CALLERS[1:3]]
+            questions = [
+                Question(concept, str(DAYS[2]), caller, tuple(scope), store=store["store_id"])
+                for store in stores
+                for concept, scope, caller in product(("c", "d", "never held"), scopes, callers)
+            ]
+            for question, among in zip(questions, ask(opened, questions), strict=True):
+                [alone] = ask(opened, [question])
+                if alone != among:
+                    raise Difference(next(store for store in stores if store["store_id"] == question.store), f"{question}: {alone}, among others {among}")
+                seen.update([alone["outcome"], *alone["reasons"]])
+
+    for_batches(1, compare_alone, lambda source: governed_batch(source)[:15], governed_store)
+    assert all(seen[case] > 5 for case in ("answered", "abstained", "refused", "empty", "scope_required", "not_held", "not_released")), seen

@@ -680,3 +680,14 @@ def test_g9_null_is_not_empty_and_a_missing_key_is_not_null() -> None:
 def test_g9_what_has_no_one_reading_has_no_bytes(text: str) -> None:
     with pytest.raises(ValueError):
         parse(text)
+
+
+def test_g9_a_file_is_asked_under_the_name_it_was_signed_under(plain: World, capsys: pytest.CaptureFixture[str]) -> None:
+    moved = plain.folder / "moved.jsonl"
+    shutil.copy(plain.store.path, moved)
+    arguments = ["ask", "a", "--as-of", "2026-03-01", "--caller", "board", "--host", str(plain.folder / "host.yml"), "--store", str(moved)]
+    signed = ["--attestations", str(plain.path)]
+    assert main([*arguments, *signed]) == 0
+    assert "integrity_failed" in capsys.readouterr().out
+    assert main([*arguments, *signed, "--name", plain.store.store_id]) == 0
+    assert "answered" in capsys.readouterr().out

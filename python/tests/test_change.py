@@ -548,3 +548,11 @@ def test_t7_t10_an_attached_store_is_changed_by_name_and_held_against_the_regist
     with duckdb.connect(str(database), read_only=True) as connection:
         found = connection.execute("select record_id, detail from findings where rule_id = 'history_rewritten' order by record_id").fetchall()
     assert found == [(edited["record_id"], "changed: value"), (json.loads(lines[2])["record_id"], "removed")]
+
+
+def test_lines_that_say_who_wrote_a_record_are_for_the_host_to_append(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "signed.jsonl"
+    file.write_text(json.dumps({"written_by": "finance", "record": {"record_id": "A", "concept": "c", "valid_from": "2026-01-01", "valid_to": None}}) + "\n")
+    before = file.read_bytes()
+    assert main(["supersede", "--store", str(file), "--of", "A", "--id", "B", "--value", "x", "--from", "2026-05-01"]) == 2
+    assert "its lines say who wrote each record" in capsys.readouterr().err and file.read_bytes() == before

@@ -134,6 +134,11 @@ def _nfc(name: str) -> str:
 
 
 def _unknown(store: StoreFile, name: str) -> str:
+    if append.holds_envelopes(store):
+        return (
+            f"{store.path}: its lines say who wrote each record, which is for the host to say and not for this command: have the host append a line "
+            '{"written_by": ..., "record": {...}} and sign it with `gmem attest sign`'
+        )
     near = append.nearest_id(store, name)
     hint = f"did you mean {near!r}?" if near else f"ids are read from {store.columns['record_id']!r}"
     return f"record_id {name!r} is not in {store.path}, so nothing can replace it; {hint}"

@@ -17,7 +17,7 @@ from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.attest import FAILURES, known_head, refuse_what_fails
 from governed_memory.reads.attestations import place_beside
-from governed_memory.reads.host import OUTSIDE, Caller, Host
+from governed_memory.reads.host import INSIDE, OUTSIDE, Caller, Host
 from governed_memory.warehouse import StoreFile, literal
 
 # What the statement reads that works answers out, for a store file.
@@ -154,21 +154,23 @@ BATCH = 5000
 
 def _asked_one(opened: Opened, question: Question) -> list[dict[str, Any]]:
     """One question in the statement that is shortest for it; no row where that is not enough, as nothing is held."""
-    values: dict[str, Any] = {
-        "store_id": question.store,
-        "concept_id": question.concept,
-        "asked_on": question.as_of,
-        "parties": list(question.caller.parties),
-        "boundary": question.caller.boundary,
-    }
     if question.store is None and opened.is_built:
         return []
+    values: dict[str, Any] = {"store_id": question.store, "concept_id": question.concept, "asked_on": question.as_of}
+    caller = {"parties": list(question.caller.parties), "boundary": question.caller.boundary}
     if question.is_lookup and opened.is_built:
         name = "looked_up_one_of_a_class" if question.scope else "looked_up_one"
         values |= {"question_class_id": question.scope[0]} if question.scope else {}
+        if question.caller.boundary == INSIDE and (found := _run(opened, f"{name}_openly", values)):
+            [row] = found
+            return [row | (row["answer"] or {})]
     else:
         name = "worked_out_one_as_known" if question.known_on else "worked_out_one"
         values |= {"asked_scope": list(question.scope)} | ({"known_on": question.known_on} if question.known_on else {})
+    return _run(opened, name, values | caller)
+
+
+def _run(opened: Opened, name: str, values: dict[str, Any]) -> list[dict[str, Any]]:
     return warehouse.rows(opened.connection, warehouse.parsed_fragment(name), values)
 
 

@@ -31,6 +31,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     add_reading(parser)
     parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
+    parser.add_argument("--name", metavar="NAME", help="for a file: what the store is called where it was signed (default: the file's name without its ending)")
     parser.add_argument("--explain", action="store_true", help="how the answer came about, step by step; of what is withheld nothing is said")
     parser.add_argument("--attestations", metavar="FILE", help="for a file: what its host signed of it (default: the .attestations beside it, if there)")
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
@@ -47,7 +48,9 @@ def run_ask(arguments: argparse.Namespace) -> int:
     host = read_host(arguments.host)
     store = None if arguments.store is None else named_store(arguments.store, arguments.map, reading(arguments))
     if isinstance(store, StoreFile):
-        store = with_policy(store, arguments.policy, host)
+        store = replace(with_policy(store, arguments.policy, host), name=arguments.name)
+    elif arguments.name:
+        raise InputError(f"--name: {arguments.store or 'every attached store'!r} has its name already; --name is for a store file")
     elif arguments.policy:
         raise InputError("--policy is for a store file; an attached store has the policy that its project states")
     elif arguments.attestations:

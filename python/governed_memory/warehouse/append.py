@@ -21,6 +21,7 @@ from unicodedata import normalize
 import duckdb
 
 from governed_memory.errors import InputError
+from governed_memory.warehouse.attach import ENVELOPES
 from governed_memory.warehouse.connection import connect, literal, open_memory
 from governed_memory.warehouse.diagnose import explain_unreadable
 from governed_memory.warehouse.durable import append_bytes, on_a_line_of_its_own, recover, write_whole
@@ -120,6 +121,15 @@ def _record(store: StoreFile, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{store.path}: a record that is to be replaced cannot be taken over: {error}") from error
     return record
+
+
+def holds_envelopes(store: StoreFile) -> bool:
+    """Whether the lines of a JSON Lines file hold a record and who wrote it, rather than a record."""
+    if store.format() != JSON_LINES:
+        return False
+    with open_memory() as connection:
+        first = _rows(connection, store, "select json_keys(json) from {rows} limit 1")
+    return bool(first) and set(first[0][0] or []) in ENVELOPES
 
 
 def nearest_id(store: StoreFile, name: str) -> str | None:
