@@ -28,7 +28,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     place.add_argument("--url", metavar="URL", help="a PostgreSQL database that holds findings, rule_statuses and stg_build: postgresql://USER@HOST/DATABASE")
-    parser.add_argument("--store", metavar="NAME", help="only this attached store")
+    parser.add_argument("--store", action="append", default=[], metavar="NAME", help="only this attached store; may be repeated")
     parser.add_argument("--level", type=int, action="append", choices=(1, 2, 3), help="only the suite of this level; may be repeated")
     parser.add_argument("--docs", metavar="FOLDER", default=DOCS, help=f"where the Data Docs go, in the place of earlier ones (default {DOCS})")
     parser.add_argument("--json", action="store_true", help="one object per store and rule")
@@ -47,7 +47,7 @@ def run_expectations(arguments: argparse.Namespace) -> int:
         warehouse.open_built(place).close()
     from governed_memory.expectations.run import LEVELS, run
 
-    outcomes = run(place, Path(arguments.docs), store_id=arguments.store, levels=sorted(set(arguments.level or LEVELS)))
+    outcomes = run(place, Path(arguments.docs), stores=arguments.store, levels=sorted(set(arguments.level or LEVELS)))
     if arguments.json:
         print(json.dumps([asdict(outcome) for outcome in outcomes], ensure_ascii=False, indent=1))
     else:
@@ -62,12 +62,12 @@ def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
             found = list(of_level)
             counts = {verdict: sum(outcome.verdict == verdict for outcome in found) for verdict in ("pass", "fail", "n/a")}
             yield f"  level {level}: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}"
-            yield from (f"    {_line(outcome)}" for outcome in found if outcome.verdict != "pass")
+            yield from (f"    {_failure(outcome)}" for outcome in found if outcome.verdict == "fail")
+            for reason in dict.fromkeys(outcome.reason for outcome in found if outcome.verdict == "n/a"):
+                yield f"    n/a   {', '.join(outcome.rule_id for outcome in found if outcome.reason == reason)}: {reason}"
 
 
-def _line(outcome: Outcome) -> str:
-    if outcome.verdict == "n/a":
-        return f"n/a   {outcome.rule_id}: {outcome.reason}"
+def _failure(outcome: Outcome) -> str:
     named = ", ".join(row["record_id"] or "the store" for row in outcome.rows[:NAMED])
     more = f" and {outcome.finding_count - NAMED} more" if outcome.finding_count > NAMED else ""
     return f"{'FAIL' if outcome.fails_build else 'fail'}  {outcome.rule_id} ({outcome.requirement}): {named}{more}"

@@ -12,15 +12,12 @@ LEVELS = (1, 2, 3)
 SEVERITIES = {"MUST": "critical", "SHOULD": "warning"}
 # What a failing row says: which record of which store fails which rule in which field, and nothing that a record holds (C23).
 COLUMNS = "store_id, record_id, field, rule_id"
-# Columns that Data Docs show beside each expectation: {heading: key in its meta}.
-SHOWN = {"Verdict": "verdict", "Records": "records"}
 
 
 def suite(level: int) -> ExpectationSuite:
     """The rules of one level. A store has a level when no critical expectation of its suite, or of one below, fails."""
     rules = [rule for rule in warehouse.seed("rules") if rule["level"] == str(level)]
-    meta = {"notes": {"format": "meta_properties", "content": SHOWN}}
-    return ExpectationSuite(name=f"level_{level}", expectations=[_expectation(rule) for rule in rules], meta=meta)
+    return ExpectationSuite(name=f"level_{level}", expectations=[_expectation(rule) for rule in rules])
 
 
 def _expectation(rule: dict[str, str]) -> UnexpectedRowsExpectation:
