@@ -40,12 +40,13 @@ def run_expectations(arguments: argparse.Namespace) -> int:
     needed = {"great_expectations", "duckdb_engine"} | ({"psycopg2"} if arguments.url else set())
     if any(find_spec(name) is None for name in needed):
         raise InputError("expectations need the `gx` extra; install it with: pip install 'governed-memory[gx]'")
-    if arguments.url is not None and not arguments.url.startswith("postgresql"):
+    if arguments.url is not None and not arguments.url.startswith("postgresql://"):
         raise InputError("--url: only PostgreSQL can be asked by URL; write postgresql://USER@HOST/DATABASE, or name a DuckDB file with --database")
     place = arguments.url or str(warehouse.built_path(arguments.database))
     if not arguments.url:
         warehouse.open_built(place).close()
-    from governed_memory.expectations.run import LEVELS, run
+    from governed_memory.expectations.run import run
+    from governed_memory.expectations.suites import LEVELS
 
     outcomes = run(place, Path(arguments.docs), stores=arguments.store, levels=sorted(set(arguments.level or LEVELS)))
     if arguments.json:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from great_expectations.core import ExpectationSuite
-from great_expectations.expectations import UnexpectedRowsExpectation
+from great_expectations.expectations.core.unexpected_rows_expectation import UnexpectedRowsExpectation
+from great_expectations.expectations.metadata_types import FailureSeverity
 
 from governed_memory import warehouse
 
 LEVELS = (1, 2, 3)
 # A MUST takes a level away, a SHOULD does not.
-SEVERITIES = {"MUST": "critical", "SHOULD": "warning"}
+SEVERITIES = {"MUST": FailureSeverity.CRITICAL, "SHOULD": FailureSeverity.WARNING}
 # What a failing row says: which record of which store fails which rule in which field, and nothing that a record holds (C23).
 COLUMNS = "store_id, record_id, field, rule_id"
 
