@@ -28,6 +28,7 @@ ROOMS = {
     "publish": "reads",
     "status": "reads",
     "conformance": "reads",
+    "expectations": "expectations",
     "serve": "service",
 }
 

@@ -1,0 +1,1 @@
+"""The rules as Great Expectations suites: GX runs and shows them, the findings decide (rule L4)."""
