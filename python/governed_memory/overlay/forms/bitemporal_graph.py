@@ -21,6 +21,7 @@ from governed_memory.overlay.forms.graph_file import (
     EXPECTED,
     PARTY,
     POLICY,
+    UNRECORDED,
     Graph,
     is_instant,
     read_graph,
@@ -34,9 +35,9 @@ from governed_memory.overlay.forms.store import FormStore
 LISTS = {"applies_to": ("SCOPES", CLASS), "does_not_apply_to": ("EXCLUDES", CLASS), "release_to": ("VISIBLE_TO", PARTY)}
 # What an edge has to say; a fact that says nothing there gets this, and reading leaves it out again.
 DEFAULTS = {"name": "STATES", "group_id": ""}
-# Graphiti's own fields without a role here. They are kept as keys of the record.
-OWN = ("name", "group_id", "target_node_uuid", "expired_at", "reference_time", "fact_embedding", "episodes")
-UNNAMED, UNRECORDED = "entity", "1970-01-01T00:00:00Z"
+UNNAMED = "entity"
+PLACES = {"record_id": "uuid", "value": "fact", "valid_from": "valid_at", "valid_to": "invalid_at"}
+FACT_KEYS = (*PLACES.values(), "created_at", "episode", "episodes", "source_node_uuid", "attributes", "concept")
 
 
 def read(path: Path) -> FormStore:
@@ -88,14 +89,15 @@ class _Around:
             if edge["name"] == "OWNED_BY":
                 attributes = expect(edge.get("attributes") or {}, dict, f"{place}: 'attributes'")
                 role = {"owner_role": attributes["role"]} if "role" in attributes else {}
-                for fact in attributes["facts"] if isinstance(attributes.get("facts"), list) else of_entity[edge["source_node_uuid"]]:
-                    self.owners[str(fact)].append((target, role))
+                for uuid in attributes["facts"] if isinstance(attributes.get("facts"), list) else of_entity[edge["source_node_uuid"]]:
+                    self.owners[str(uuid)].append((target, role))
             elif edge["name"] == "SUPERSEDES":
                 self.lists[edge["source_node_uuid"]]["supersedes"].append(edge["target_node_uuid"])
             else:
                 self.lists[edge["source_node_uuid"]][by_name[edge["name"]]].append(target)
-        several = sorted({concept for uuid, found in self.owners.items() if len({owner for owner, _ in found}) > 1 if (concept := graph.concept_of(uuid))})
-        notices.extend(f"{graph.path}: the concept {shown(concept)} is owned by several parties; a concept has one owner" for concept in several)
+        several = {uuid for uuid, found in self.owners.items() if len({owner for owner, _ in found}) > 1}
+        concepts = sorted({str(graph.concept_of(uuid)) for uuid in several})
+        notices.extend(f"{graph.path}: the concept {shown(concept)} is owned by several parties; a concept has one owner" for concept in concepts)
 
     def owner(self, uuid: str) -> dict[str, Any]:
         """The owner of a fact's concept and its role; of several, a list, which no rule takes for one owner."""
@@ -109,7 +111,7 @@ class _Around:
 def _record(edge: dict[str, Any], place: str, graph: Graph, around: _Around, notices: list[str]) -> dict[str, Any]:
     uuid = edge["uuid"]
     rest, notes = opened(expect(edge.get("attributes") or {}, dict, f"{place}: 'attributes'"), f"{place}: 'attributes'")
-    record = {role: edge[key] for role, key in (("record_id", "uuid"), ("value", "fact"), ("valid_from", "valid_at"), ("valid_to", "invalid_at")) if key in edge}
+    record = {role: edge[key] for role, key in PLACES.items() if key in edge}
     if (concept := graph.concept_of(uuid)) is not None:
         record["concept"] = concept
     if edge.get("created_at") is not None:
@@ -122,9 +124,6 @@ def _record(edge: dict[str, Any], place: str, graph: Graph, around: _Around, not
     if own.get("target_node_uuid") == edge.get("source_node_uuid"):
         own.pop("target_node_uuid", None)
     return joined({**own, **record}, rest, notes, place, notices)
-
-
-FACT_KEYS = ("uuid", "fact", "valid_at", "invalid_at", "created_at", "episode", "episodes", "source_node_uuid", "attributes", "concept")
 
 
 def _sources(edge: dict[str, Any], place: str) -> dict[str, Any]:
@@ -161,7 +160,8 @@ class _Writer:
         rest, notes = dict(record), Beside()
         uuid = self._uuid(rest, notes, name)
         entity = self._entity(rest, notes)
-        fact: dict[str, Any] = {"uuid": uuid, "group_id": "", "source_node_uuid": entity, "target_node_uuid": entity, "created_at": UNRECORDED, "name": "STATES"}
+        ends = {"source_node_uuid": entity, "target_node_uuid": entity}
+        fact: dict[str, Any] = {"uuid": uuid, "group_id": "", **ends, "created_at": UNRECORDED, "name": "STATES"}
         if isinstance(rest.get("value"), str):
             fact["fact"] = rest.pop("value")
         else:

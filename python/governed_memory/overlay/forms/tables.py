@@ -21,7 +21,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from governed_memory.errors import InputError, shown
 from governed_memory.overlay.forms.beside import BESIDE, LIST, TEXT, Beside, is_names, joined, opened
@@ -29,6 +29,9 @@ from governed_memory.overlay.forms.json_file import as_json, expect, write_text
 from governed_memory.overlay.forms.store import FormStore
 from governed_memory.warehouse import ROLES, StoreFile, open_memory, raw_records
 from governed_memory.warehouse.json_text import parse
+
+if TYPE_CHECKING:
+    import duckdb
 
 RECORDS = "records.csv"
 SCOPES = {"applies_to": "false", "does_not_apply_to": "true"}
@@ -44,6 +47,8 @@ HEADERS = {
     "stores": ("store_id", "policy_id"),
     "expected_concepts": ("store_id", "concept_id"),
 }
+# What says something about records; the rest are registers for the checks.
+READ = ("record_releases", "rule_scopes", "parties", "policies", "stores", "expected_concepts")
 POLICY_ID = "conflict_policy"
 
 
@@ -58,8 +63,9 @@ def read(folder: Path) -> FormStore:
     Raises:
         InputError: a table cannot be read, lacks a column, or joins a record that is not there.
     """
-    rows = _rows(folder / RECORDS)
-    tables = {name: _table(folder, name) for name in HEADERS}
+    with open_memory() as connection:
+        rows = raw_records(connection, StoreFile(str(folder / RECORDS)))
+        tables = {name: _table(connection, folder / f"{name}.csv") for name in READ}
     known = Counter(row.get("record_id") for row in rows)
     lists: dict[tuple[str, str], list[str]] = {}
     for place, row in tables["record_releases"]:
@@ -168,9 +174,7 @@ class _Writer:
                 notes.not_stated.append("owner_role")
 
 
-def _record(
-    row: dict[str, Any], place: str, roles: dict[str, Any], lists: dict[tuple[str, str], list[str]], notices: list[str]
-) -> dict[str, Any]:
+def _record(row: dict[str, Any], place: str, roles: dict[str, Any], lists: dict[tuple[str, str], list[str]], notices: list[str]) -> dict[str, Any]:
     record = {role: value for role, value in row.items() if role != BESIDE}
     bag = _json(row[BESIDE], f"{place}: {BESIDE}") if row.get(BESIDE) is not None else {}
     rest, notes = opened(expect(bag, dict, f"{place}: {BESIDE}"), place)
@@ -195,14 +199,9 @@ def _policy(folder: Path, tables: dict[str, list[tuple[str, dict[str, Any]]]]) -
     return policies[named[0][1]] if named else None
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    with open_memory() as connection:
-        return raw_records(connection, StoreFile(str(path)))
-
-
-def _table(folder: Path, name: str) -> list[tuple[str, dict[str, Any]]]:
-    path = folder / f"{name}.csv"
-    return [(f"{path}, record {number}", row) for number, row in enumerate(_rows(path), start=1)] if path.is_file() else []
+def _table(connection: duckdb.DuckDBPyConnection, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    rows = raw_records(connection, StoreFile(str(path))) if path.is_file() else []
+    return [(f"{path}, record {number}", row) for number, row in enumerate(rows, start=1)]
 
 
 def _cell(row: dict[str, Any], column: str, place: str) -> str:

@@ -33,7 +33,7 @@ def read(path: Path) -> FormStore:
     notices = [f"{path}: {shown(key)} holds no memories and is left out" for key, value in around.items() if value]
     records: list[dict[str, Any]] = []
     policies: list[str] = []
-    seen: dict[str, str] = {}
+    seen: set[str] = set()
     for place, memory in objects:
         if memory.get("register") == REGISTER and "id" not in memory:
             expected += names_in(memory.get("concepts"), f"{place}: 'concepts'")
@@ -68,13 +68,13 @@ def write(store: FormStore, path: Path) -> None:
     return write_text(path, f'{{"{LISTED}": [\n{listed}\n]{register_text}}}\n')
 
 
-def _expect_memory(memory: dict[str, Any], place: str, seen: dict[str, str]) -> None:
+def _expect_memory(memory: dict[str, Any], place: str, seen: set[str]) -> None:
     for key in ("id", "memory"):
         if not isinstance(memory.get(key), str):
             raise InputError(f"{place}: is no memory: {key!r} is missing or no text; expected an object with id, memory and metadata")
     if memory["id"] in seen:
-        raise InputError(f"{place}: the id {shown(memory['id'])} is taken by {seen[memory['id']]}; a memory is listed once")
-    seen[memory["id"]] = place.rpartition(": ")[2]
+        raise InputError(f"{place}: the id {shown(memory['id'])} is taken by another memory; each memory is listed once")
+    seen.add(memory["id"])
 
 
 def _record(memory: dict[str, Any], metadata: dict[str, Any], place: str, notices: list[str]) -> dict[str, Any]:
