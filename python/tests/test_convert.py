@@ -204,3 +204,33 @@ def test_a_mapping_names_keys_that_differ_from_the_roles_F1(tmp_path: Path, caps
     assert "no record has the key 'key', given for record_id" in capsys.readouterr().err
     assert convert(source, "relational", "vectors", tmp_path / "n.json") == 2
     assert "'vectors' is no form" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", available())
+def test_check_and_reads_take_a_store_of_any_form_F1_L1_T4(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """F1, L1, T4: the same level, the same records and the same answers as of the records in a file of their own."""
+    records = [{**record, "source": "S-1", "concept_owner": "finance"} for record in RECORDS]
+    path = place(tmp_path, name)
+    form(name).write(FormStore(records, "The latest wins.", ("arr",)), path)
+    assert main(["check", str(path), "--form", name, "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["store"], report["records"], report["level"]) == (str(path), 2, 0)
+    assert {"valid_to": ["B"]}.items() <= {finding["field"]: finding["offenders"] for finding in report["findings"]}.items()
+    assert not any(finding["field"] == "conflict_policy" for finding in report["findings"])
+    assert main(["as-of", "2026-03-31", "--store", str(path), "--form", name, "--format", "json"]) == 0
+    assert [record["record_id"] for record in json.loads(capsys.readouterr().out)] == ["A"]
+    assert main(["as-of", "2026-04-01", "--store", str(path), "--form", name, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["ask", "arr", "--as-of", "2026-03-31", "--caller", "board", "--store", str(path), "--form", name, "--json"]) == 0
+    assert "secret" not in capsys.readouterr().out
+
+
+def test_a_form_is_named_for_a_file_only_F1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    assert main(["as-of", "2026-01-01", "--form", "dimension"]) == 2
+    assert main(["as-of", "2026-01-01", "--store", "reference", "--form", "dimension"]) == 2
+    assert main(["as-of", "2026-01-01", "--store", str(source), "--form", "dimensions"]) == 2
+    assert "did you mean 'dimension'?" in capsys.readouterr().err
+    assert main(["check", str(source), "--form", "vector_memory"]) == 2
+    assert "is no memory: 'id' is missing" in capsys.readouterr().err
+    assert main(["check", str(source), "--form", "relational", "--format", "sarif"]) == 2

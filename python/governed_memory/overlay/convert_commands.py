@@ -6,13 +6,13 @@ import argparse
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from governed_memory.errors import InputError, message, one_line, shown
+from governed_memory.errors import InputError, one_line, shown
+from governed_memory.overlay.forms.as_file import print_notices
 from governed_memory.overlay.forms.days import as_days
 from governed_memory.overlay.forms.registry import FORMS, form
 from governed_memory.overlay.forms.same import expect_same
@@ -21,8 +21,6 @@ from governed_memory.warehouse.store_file import parse_mapping
 
 # A graph has moments where a record has days.
 TIMED = ("bitemporal_graph",)
-# Notices that are printed.
-SHOWN = 20
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,9 +50,7 @@ def run_convert(arguments: argparse.Namespace) -> int:
         target.write(store, part)
         _expect_kept(store, target.read(part), part)
     notices = [notice.replace(str(part), str(out)) for notice in store.notices]
-    more = len(notices) - SHOWN
-    for notice in [*notices[:SHOWN], *([f"and {more} more; --json lists them all"] if more > 0 else [])]:
-        print(f"gmem convert: notice: {message(notice)}", file=sys.stderr)
+    print_notices("convert", notices)
     summary = {"records": len(store.records), "conflict_policy": store.conflict_policy is not None, "expected_concepts": len(store.expected_concepts)}
     if arguments.json:
         print(json.dumps({"from": arguments.source, "to": arguments.target, "out": str(out), **summary, "notices": notices}, ensure_ascii=False))
