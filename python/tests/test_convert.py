@@ -119,6 +119,14 @@ def test_records_csv_alone_does_not_make_a_released_record_look_open_F1_C22(tmp_
     assert form("relational").read(tmp_path / "out").records == RECORDS
 
 
+def test_a_text_that_means_nothing_in_a_column_stands_beside_it_F1_C09(tmp_path: Path) -> None:
+    """F1, C09: a reader of records.csv takes `null` and a blank for a missing value."""
+    records = [{"record_id": "A", "source": text, "value": text, "valid_to": None} for text in ("null", "NULL", " ", "")]
+    form("relational").write(FormStore(records), tmp_path / "out")
+    assert all("source" not in row and "value" not in row for row in form("relational").read(tmp_path / "out/records.csv").records)
+    assert form("relational").read(tmp_path / "out").records == records
+
+
 @pytest.mark.parametrize(
     ("options", "days"),
     [
@@ -196,6 +204,14 @@ def test_memories_as_mem0_lists_them_F1_T6(tmp_path: Path) -> None:
     assert store.notices == [f"{tmp_path / 'm.json'}: 'relations' holds no memories and is left out"]
 
 
+def test_what_is_stated_twice_is_told_without_the_value_F1_C23(tmp_path: Path) -> None:
+    """F1, C23: what stands in the field's own place is read."""
+    memory = {"id": "m-1", "memory": "public", "metadata": {"value": "secret", "source": "S-1"}}
+    store = form("vector_memory").read(write_lines(tmp_path / "m.jsonl", memory))
+    assert store.records == [{"record_id": "m-1", "value": "public", "source": "S-1"}]
+    assert store.notices == [f"{tmp_path / 'm.jsonl'}, line 1: 'value' is stated twice and differs; the one in its own place is read"]
+
+
 def test_a_mapping_names_keys_that_differ_from_the_roles_F1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write_lines(tmp_path / "in.jsonl", {"id": "A", "starts": "2026-01-01", "valid_to": None})
     assert convert(source, "relational", "vector_memory", tmp_path / "m.json", "--map", "record_id=id,valid_from=starts") == 0
@@ -216,7 +232,7 @@ def test_check_and_reads_take_a_store_of_any_form_F1_L1_T4(name: str, tmp_path: 
     report = json.loads(capsys.readouterr().out)
     assert (report["store"], report["records"], report["level"]) == (str(path), 2, 0)
     assert {"valid_to": ["B"]}.items() <= {finding["field"]: finding["offenders"] for finding in report["findings"]}.items()
-    assert not any(finding["field"] == "conflict_policy" for finding in report["findings"])
+    assert report["policy_outside_records"] is True
     assert main(["as-of", "2026-03-31", "--store", str(path), "--form", name, "--format", "json"]) == 0
     assert [record["record_id"] for record in json.loads(capsys.readouterr().out)] == ["A"]
     assert main(["as-of", "2026-04-01", "--store", str(path), "--form", name, "--format", "json"]) == 0
