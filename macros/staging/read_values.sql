@@ -77,3 +77,11 @@ dated as (
     from dates
 )
 {%- endmacro %}
+
+
+{#- Texts outside a project, in a relation given_texts, as first and last day: what gmem reads a store of another form by (T1, T2). -#}
+{% macro days_of_texts() -%}
+with {{ governed_memory.dated('given_texts') }}
+
+select place, starts_on, case when not is_end_sentinel then ends_on end as ends_on from dated
+{%- endmacro %}

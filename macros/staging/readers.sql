@@ -109,6 +109,7 @@
         'csv_reader': governed_memory.csv_reader('__path__', '__delimiter__'),
         'csv_delimiter': governed_memory.csv_delimiter('__path__'),
         'parquet_reader': governed_memory.parquet_reader('__path__'),
+        'days_of_texts': governed_memory.days_of_texts(),
         'typed_column': governed_memory.column_as_json('value', '__column__', 'a type'),
     } -%}
     {%- for role in governed_memory.roles() -%}

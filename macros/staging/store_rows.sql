@@ -20,8 +20,15 @@
 {%- endmacro %}
 
 
-{#- Where the rows of a store are: a path or reader call as the source gives it, or a table, with its database only where that is another one. -#}
+{#- Where the rows of a store are: a path or reader call as the source gives it, or a table, with its database only where that is another one.
+    A source with a plugin is loaded whenever source() is called, and two models that did so at once would write one table: only
+    stg_store_rows does, and what is said here names the plugin and what it reads. -#}
 {% macro store_location(store) -%}
+    {%- if execute and store.source is not string -%}
+        {%- for node in graph.sources.values() if [node.source_name, node.name] == store.source | list and node.meta.get('plugin') -%}
+            {{- return(node.meta.plugin ~ '(' ~ node.meta.get('form') ~ ', ' ~ node.meta.get('path') ~ ')') -}}
+        {%- endfor -%}
+    {%- endif -%}
     {{- return(governed_memory.attached_relation(store.source) | string) -}}
 {%- endmacro %}
 

@@ -16,6 +16,7 @@ ROOMS = {
     "compact": "overlay",
     "expand": "overlay",
     "profile": "overlay",
+    "convert": "overlay",
     "baseline": "overlay",
     "supersede": "overlay",
     "withdraw": "overlay",

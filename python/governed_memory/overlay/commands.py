@@ -1,4 +1,4 @@
-"""The commands of this room: check, baseline, compact, expand and profile."""
+"""The commands of this room: check, baseline, compact, expand and profile; those that change a store and that convert one stand beside it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 from governed_memory.errors import InputError, message, one_line
 from governed_memory.file_options import add_reading, reading
 from governed_memory.overlay import baseline as baselines
-from governed_memory.overlay import change_commands, reports
+from governed_memory.overlay import change_commands, convert_commands, reports
 from governed_memory.overlay.check import check
 from governed_memory.overlay.compact import compact, expand
+from governed_memory.overlay.forms.as_file import add_form, of_form
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
 from governed_memory.warehouse import StoreFile, attached_records, named_store, open_built, open_memory, raw_records, rows
 from governed_memory.warehouse.json_text import dumps
@@ -31,6 +32,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--min-level", type=int, choices=(0, 1, 2, 3), default=1, help="the level to reach (default 1)")
     parser.add_argument("--presence-only", action="store_true", help="check presence only, as the published checker does")
     add_reading(parser)
+    add_form(parser)
     parser.add_argument("--baseline", metavar="FILE", help="findings accepted when the store was adopted: only new ones count")
     parser.add_argument("--store-id", metavar="NAME", help="what the store is called in the baseline (default: the file's name without its ending)")
     parser.add_argument("--format", choices=("text", "json", "junit", "sarif"), default="text", help="junit and sarif are for CI systems")
@@ -66,12 +68,15 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--format", choices=("yaml", "csv"), default="yaml", help="yaml: the whole profile; csv: the mapping table")
     parser.set_defaults(run=run_profile)
     change_commands.register(commands)
+    convert_commands.register(commands)
 
 
 def run_check(arguments: argparse.Namespace) -> int:
     """Exit 0 when every store reaches the level, 1 when one does not, 2 when one cannot be read."""
     if arguments.store_id and len(arguments.store) > 1:
         raise InputError(f"--store-id: {arguments.store_id!r} names one store, and {len(arguments.store)} are given; check that one by itself")
+    if arguments.form is not None and arguments.format == "sarif":
+        raise InputError("--format sarif points at lines of a file of records, which a store of another form has not; use --format junit or json")
     baseline = baselines.read_baseline(arguments.baseline) if arguments.baseline else None
     outcomes = [_outcome(arguments, path, baseline) for path in arguments.store]
     readable = [outcome for outcome in outcomes if "error" not in outcome]
@@ -89,14 +94,15 @@ REPORTS = {"junit": (reports.junit, reports.JUNIT_LISTED), "sarif": (reports.sar
 
 def _outcome(arguments: argparse.Namespace, path: str, baseline: baselines.Baseline | None) -> dict[str, Any]:
     """The report on one store, or {store, error}; what is not for the report goes to standard error at once."""
-    store = _store_file(arguments, path)
     listed = REPORTS[arguments.format][1] if arguments.format in REPORTS else None
     shown = None if arguments.format == "json" else SHOWN
     try:
+        store = of_form(_store_file(arguments, path), arguments)
         report = check(store, min_level=arguments.min_level, presence_only=arguments.presence_only, shown=shown, baseline=baseline, listed=listed)
     except InputError as error:
         print(f"gmem check: {message(str(error))}", file=sys.stderr)
         return {"store": path, "error": str(error)}
+    report["store"] = path
     for notice in report["notices"]:
         print(f"gmem check: notice: {notice}", file=sys.stderr)
     return report

@@ -11,10 +11,12 @@ from itertools import groupby
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.file_options import add_reading, reading
+from governed_memory.file_options import add_reading
+from governed_memory.overlay.forms.as_file import add_form
 from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, explain, open_to_ask, read_questions
 from governed_memory.reads.host import Caller, Host, expect_policy, read_host
-from governed_memory.warehouse import StoreFile, named_store
+from governed_memory.reads.named import store_named
+from governed_memory.warehouse import StoreFile
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,6 +32,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     add_reading(parser)
+    add_form(parser)
     parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
     parser.add_argument("--name", metavar="NAME", help="for a file: what the store is called where it was signed (default: the file's name without its ending)")
     parser.add_argument("--explain", action="store_true", help="how the answer came about, step by step; of what is withheld nothing is said")
@@ -46,7 +49,7 @@ def run_ask(arguments: argparse.Namespace) -> int:
     if arguments.questions is not None and (arguments.scope or arguments.known_on is not None or arguments.explain):
         raise InputError("--scope, --known-on and --explain go with one CONCEPT; each line of --questions says its own scope and known_on")
     host = read_host(arguments.host)
-    store = None if arguments.store is None else named_store(arguments.store, arguments.map, reading(arguments))
+    store = store_named(arguments)
     if isinstance(store, StoreFile):
         store = replace(with_policy(store, arguments.policy, host), name=arguments.name)
     elif arguments.name:

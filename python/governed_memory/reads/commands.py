@@ -13,14 +13,16 @@ from typing import Any
 from governed_memory import warehouse
 from governed_memory.dates import day
 from governed_memory.errors import message, one_line
-from governed_memory.file_options import add_reading, reading
+from governed_memory.file_options import add_reading
 from governed_memory.overlay.compact import compact
+from governed_memory.overlay.forms.as_file import add_form
 from governed_memory.reads import ask_commands, attest_commands, conformance_commands, publish_commands, sql_commands
 from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
 from governed_memory.reads.diff import change_lines, diff_query
 from governed_memory.reads.history import history, timeline
+from governed_memory.reads.named import store_named
 from governed_memory.reads.status import status_lines
-from governed_memory.warehouse import StoreFile, named_store
+from governed_memory.warehouse import StoreFile
 
 WIDTH = 60
 
@@ -57,6 +59,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         read.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; all attached stores if left out")
         read.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
         add_reading(read)
+        add_form(read)
     for command in (as_of, history_, diff, status):
         command.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     ask_commands.register(commands)
@@ -69,7 +72,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run_as_of(arguments: argparse.Namespace) -> int:
     """Print the records in force; exit 0, also where there are none."""
     day("DATE", arguments.date)
-    store = _store(arguments)
+    store = store_named(arguments)
     connection, notices = open_store(store, arguments.database)
     store_id = store if isinstance(store, str) else None
     asked = {"store_id": store_id, "concept": arguments.concept, "known_on": arguments.known_on}
@@ -82,7 +85,7 @@ def run_as_of(arguments: argparse.Namespace) -> int:
 
 def run_history(arguments: argparse.Namespace) -> int:
     """Print the history of a concept."""
-    store = _store(arguments)
+    store = store_named(arguments)
     connection, notices = open_store(store, arguments.database, reads=["concept_histories"])
     records = history(connection, arguments.concept, store_id=store if isinstance(store, str) else None)
     _notify("history", notices)
@@ -94,7 +97,7 @@ def run_history(arguments: argparse.Namespace) -> int:
 
 def run_diff(arguments: argparse.Namespace) -> int:
     """Print what changed; exit 0, also where nothing did."""
-    store = _store(arguments)
+    store = store_named(arguments)
     store_id = store if isinstance(store, str) else None
     known_on = [None if text == "now" else text for text in arguments.known_on]
     sql, values = diff_query(arguments.first, arguments.second, known_on=known_on, store_id=store_id, concept=arguments.concept)
@@ -111,10 +114,6 @@ def run_status(arguments: argparse.Namespace) -> int:
     lines, is_met = status_lines(arguments.database)
     print("\n".join(map(one_line, lines)))
     return 0 if is_met else 1
-
-
-def _store(arguments: argparse.Namespace) -> StoreFile | str | None:
-    return None if arguments.store is None else named_store(arguments.store, arguments.map, reading(arguments))
 
 
 def _notify(command: str, notices: Sequence[str]) -> None:

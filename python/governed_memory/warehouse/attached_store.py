@@ -46,4 +46,9 @@ def _place(name: str, location: str, database: str) -> str:
         return str(path.parent if path.name == "*.parquet" else path)
     if table := re.fullmatch(r'"([^"]+)"\."([^"]+)"', location):
         return f"{database}::{table[1]}.{table[2]}"
+    if plugin := re.fullmatch(r"(\w+)\((\w+), (.+)\)", location):
+        raise InputError(
+            f"store {name!r}: the plugin {plugin[1]!r} reads it as {plugin[2]} from {plugin[3]}; change it there with the tools of that form, "
+            f"or convert it with `gmem convert {plugin[3]} --from {plugin[2]} --to relational --out FILE.jsonl` and attach the file"
+        )
     raise InputError(f"store {name!r}: its rows come from {location}; name the file or FILE.duckdb::TABLE itself with --store")

@@ -1,0 +1,117 @@
+"""`gmem convert`: a store in one form, written in another (rule F1)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from governed_memory.errors import InputError, one_line, shown
+from governed_memory.overlay.forms.as_file import print_notices
+from governed_memory.overlay.forms.days import as_days
+from governed_memory.overlay.forms.registry import FORMS, form
+from governed_memory.overlay.forms.same import expect_same
+from governed_memory.overlay.forms.store import FormStore
+from governed_memory.warehouse.store_file import parse_mapping
+
+# A graph has moments where a record has days.
+TIMED = ("bitemporal_graph",)
+
+
+def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the root parser."""
+    parser = commands.add_parser("convert", help="a store in one form, written in another, with nothing lost")
+    parser.add_argument("store", metavar="IN", help="a file, or a folder for the forms that are one")
+    parser.add_argument("--from", dest="source", required=True, metavar="FORM", help="the form it has: " + ", ".join(FORMS))
+    parser.add_argument("--to", dest="target", required=True, metavar="FORM", help="the form to write")
+    parser.add_argument("--out", required=True, metavar="PATH", help="where to write; its ending says which of the form's formats")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there; a folder is never replaced")
+    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="keys of the records where they differ from the roles")
+    parser.add_argument("--ends", choices=("inclusive", "exclusive"), help="an end is the last day that holds (default), or the first moment after")
+    parser.add_argument("--zone", metavar="ZONE", help="the time zone in which timestamps become dates (default UTC)")
+    parser.add_argument("--json", action="store_true", help="the summary as JSON")
+    parser.set_defaults(run=run_convert)
+
+
+def run_convert(arguments: argparse.Namespace) -> int:
+    """Exit 0 when it is written, whole; 2 when it cannot be read or written, and then nothing is."""
+    path, out = Path(arguments.store), Path(arguments.out)
+    source, target = form(arguments.source), form(arguments.target)
+    _expect_free(out, path, force=arguments.force)
+    store = _mapped(source.read(path), parse_mapping(arguments.map))
+    if arguments.source in TIMED or arguments.zone or arguments.ends == "exclusive":
+        store = as_days(store, zone=arguments.zone or "UTC", is_valid_to_exclusive=arguments.ends == "exclusive")
+    with _in_place(out, force=arguments.force) as part:
+        target.write(store, part)
+        _expect_kept(store, target.read(part), part)
+    notices = [notice.replace(str(part), str(out)) for notice in store.notices]
+    print_notices("convert", notices)
+    summary = {"records": len(store.records), "conflict_policy": store.conflict_policy is not None, "expected_concepts": len(store.expected_concepts)}
+    if arguments.json:
+        print(json.dumps({"from": arguments.source, "to": arguments.target, "out": str(out), **summary, "notices": notices}, ensure_ascii=False))
+    else:
+        policy = ", the conflict policy" if store.conflict_policy is not None else ""
+        expected = f", {len(store.expected_concepts)} expected concepts" if store.expected_concepts else ""
+        print(one_line(f"{out}: {len(store.records)} records{policy}{expected}"))
+    return 0
+
+
+def _mapped(store: FormStore, mapping: dict[str, str]) -> FormStore:
+    if not mapping:
+        return store
+    roles = {column: role for role, column in mapping.items()}
+    for column, role in roles.items():
+        if not any(column in record for record in store.records):
+            raise InputError(f"--map: no record has the key {column!r}, given for {role}")
+        if column != role and (clash := next((number for number, record in enumerate(store.records, 1) if column in record and role in record), None)):
+            raise InputError(f"--map: record {clash} has both {column!r} and {role!r}; a role is read from one key")
+    records = [{roles.get(key, key): value for key, value in record.items()} for record in store.records]
+    return FormStore(records, store.conflict_policy, store.expected_concepts, store.notices)
+
+
+def _expect_kept(store: FormStore, written: FormStore, part: Path) -> None:
+    """What was written reads back as what was read; in columns, but for nulls that mean nothing there."""
+    if part.suffix.lower() in (".csv", ".parquet"):
+        return
+    expect_same(store, written, part)
+
+
+def _expect_free(out: Path, path: Path, *, force: bool) -> None:
+    if out.is_dir() and any(out.iterdir()):
+        raise InputError(f"{out}: is a folder that holds something; name a new one, a folder is never replaced")
+    if out.exists() and not out.is_dir() and not force:
+        raise InputError(f"{out}: exists; --force replaces it")
+    if out.exists() and path.exists() and out.samefile(path):
+        raise InputError(f"{out}: is what is read; write to another place")
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"{out}: there is no folder {shown(str(out.parent))}; make it first")
+
+
+@contextmanager
+def _in_place(out: Path, *, force: bool) -> Iterator[Path]:
+    """Where to write: beside the place, under the same name, and moved there in one step when all is written."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".gmem-", dir=out.absolute().parent))
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written: {error.strerror}") from error
+    try:
+        part = folder / out.name
+        try:
+            yield part
+        except InputError as error:
+            raise InputError(str(error).replace(str(part), str(out))) from error
+        if not part.is_dir():
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+        if out.exists() and not out.is_dir() and not force:
+            raise InputError(f"{out}: exists; --force replaces it")
+        part.replace(out)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,139 @@
+"""The file of a graph: which of its objects are nodes, facts, and edges that say something about facts."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import uuid as uuids
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from governed_memory.errors import InputError, shown
+from governed_memory.overlay.forms.json_file import LINES, Placed, as_json, elements, expect, lines, objects_in, write_text
+
+ENTITY, PARTY, CLASS, POLICY = "Entity", "Party", "QuestionClass", "Policy"
+EXPECTED = "expected"
+# The edges that the mapping adds, and what they lead to; SUPERSEDES leads to a fact.
+RELATIONS = {"OWNED_BY": PARTY, "SCOPES": CLASS, "EXCLUDES": CLASS, "VISIBLE_TO": PARTY, "SUPERSEDES": None}
+# One of these makes an object without labels an edge.
+EDGE_KEYS = {"source_node_uuid", "target_node_uuid", "fact", "valid_at", "invalid_at"}
+INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?)?")
+NAMES = uuids.UUID("5b7e1c0a-4f0d-4f2b-9c39-7d1f6a0e2b11")
+UNRECORDED = "1970-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A graph as read: nodes by uuid, facts by uuid and with their places, edges that say something about facts, and notices."""
+
+    path: Path
+    nodes: dict[str, dict[str, Any]]
+    facts: dict[str, tuple[str, dict[str, Any]]]
+    relations: Placed
+    notices: list[str]
+
+    def name_of(self, uuid: str) -> str:
+        """The name of a node, or its uuid where it is not in the file."""
+        return str(self.nodes[uuid]["name"]) if uuid in self.nodes else uuid
+
+    def concept_of(self, uuid: str) -> Any:
+        """What a fact is about: the concept it names itself, else the entity at its source."""
+        fact = self.facts[uuid][1] if uuid in self.facts else {}
+        entity = fact.get("source_node_uuid")
+        return fact["concept"] if "concept" in fact else None if entity is None else self.name_of(entity)
+
+
+def read_graph(path: Path) -> Graph:
+    """The graph in a file.
+
+    Raises:
+        InputError: an object is neither an edge nor a node, or a uuid comes twice.
+    """
+    objects, around = objects_in(path, "edges")
+    where = f"{path}: 'nodes'"
+    more = [(place, expect(node, dict, place)) for place, node in elements(expect(around.pop("nodes", []), list, where), where)]
+    notices = [f"{path}: {shown(key)} holds no edges and is left out" for key, value in around.items() if value]
+    nodes: dict[str, dict[str, Any]] = {}
+    edges: dict[str, tuple[str, dict[str, Any]]] = {}
+    for place, entry in [*more, *objects]:
+        uuid = entry.get("uuid")
+        if not isinstance(uuid, str):
+            raise InputError(f"{place}: 'uuid' is missing or no text; expected an edge or a node of a graph")
+        if "labels" in entry:
+            _expect_new(uuid, nodes, place, "node")
+            nodes[uuid] = _node(entry, place)
+        elif EDGE_KEYS & entry.keys():
+            _expect_new(uuid, edges, place, "edge")
+            edges[uuid] = (place, _edge(entry, place))
+        else:
+            raise InputError(f"{place}: is neither an edge nor a node: it has none of labels, {', '.join(sorted(EDGE_KEYS))}")
+    said = {uuid for uuid, (_, edge) in edges.items() if _may_be_relation(edge, nodes)}
+    about = {uuid for uuid in said if edges[uuid][1]["name"] == "OWNED_BY" or edges[uuid][1]["source_node_uuid"] in edges.keys() - said}
+    facts = {uuid: edge for uuid, edge in edges.items() if uuid not in about}
+    used = {end for _, edge in edges.values() for end in (edge.get("source_node_uuid"), edge.get("target_node_uuid"))}
+    idle = [node for uuid, node in nodes.items() if uuid not in used and POLICY not in node["labels"] and not (node.get("attributes") or {}).get(EXPECTED)]
+    if idle:
+        notices.append(f"{path}: {len(idle)} nodes have no edge, such as {shown(idle[0]['uuid'])}, and are left out")
+    return Graph(path, nodes, facts, [edges[uuid] for uuid in edges if uuid in about], notices)
+
+
+def write_graph(path: Path, nodes: Iterable[dict[str, Any]], edges: Iterable[dict[str, Any]]) -> None:
+    """Write a graph: JSON Lines where the name ends so, else one object that lists nodes and edges."""
+    if path.suffix.lower() in LINES:
+        return write_text(path, lines([*nodes, *edges]))
+    listed = [",\n".join(map(as_json, entries)) for entries in (nodes, edges)]
+    return write_text(path, f'{{"nodes": [\n{listed[0]}\n],\n"edges": [\n{listed[1]}\n]}}\n')
+
+
+def node(uuid: str, name: str, label: str, **more: Any) -> dict[str, Any]:
+    """A node as Graphiti writes an entity's."""
+    labels = [ENTITY] if label == ENTITY else [ENTITY, label]
+    return {"uuid": uuid, "name": name, "group_id": "", "labels": labels, "created_at": UNRECORDED, "summary": "", "attributes": {}, **more}
+
+
+def relation(name: str, source: str, target: str, place: int = 0, **more: Any) -> dict[str, Any]:
+    """An edge that says something about a fact; its uuid follows from what it says, so that it is the same in every run."""
+    uuid = str(uuids.uuid5(NAMES, as_json([name, source, target, place, more])))
+    ends = {"source_node_uuid": source, "target_node_uuid": target}
+    return {"uuid": uuid, "group_id": "", **ends, "created_at": UNRECORDED, "name": name, "fact": "", "episodes": [], **more}
+
+
+def is_instant(value: Any) -> bool:
+    """Whether a value is a date or timestamp that a graph's own time fields take."""
+    if not isinstance(value, str) or not INSTANT.fullmatch(value):
+        return False
+    try:
+        datetime.datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _expect_new(uuid: str, seen: dict[str, Any], place: str, kind: str) -> None:
+    if uuid in seen:
+        raise InputError(f"{place}: the uuid {shown(uuid)} is taken by another {kind}; each {kind} is listed once")
+
+
+def _node(entry: dict[str, Any], place: str) -> dict[str, Any]:
+    for label in expect(entry["labels"], list, f"{place}: 'labels'"):
+        expect(label, str, f"{place}: 'labels'")
+    expect(entry.get("name"), str, f"{place}: 'name'")
+    expect(entry.get("attributes") or {}, dict, f"{place}: 'attributes'")
+    return entry
+
+
+def _edge(entry: dict[str, Any], place: str) -> dict[str, Any]:
+    for key in ("source_node_uuid", "target_node_uuid"):
+        if entry.get(key) is not None:
+            expect(entry[key], str, f"{place}: {key!r}")
+    return entry
+
+
+def _may_be_relation(edge: dict[str, Any], nodes: dict[str, dict[str, Any]]) -> bool:
+    name, target = edge.get("name"), edge.get("target_node_uuid")
+    if not isinstance(name, str) or name not in RELATIONS or edge.get("source_node_uuid") is None or target is None:
+        return False
+    label = RELATIONS[name]
+    return label is None or (target in nodes and label in nodes[target]["labels"])

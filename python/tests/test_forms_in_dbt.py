@@ -1,0 +1,93 @@
+"""A store of any form as a dbt source: the plugin runs the form's own reader, and the same records come out of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dbt_harness
+import duckdb
+import pytest
+from dbt.adapters.duckdb.utils import SourceConfig
+from dbt_common.exceptions import DbtRuntimeError
+from form_examples import ENDINGS, available
+
+from governed_memory.dbt_forms import Plugin, _rows
+from governed_memory.errors import InputError
+from governed_memory.overlay.forms.registry import form
+from governed_memory.overlay.forms.store import FormStore
+from governed_memory.warehouse import attached_store
+
+RECORDS: list[dict[str, Any]] = [
+    {"record_id": "open", "concept": "arr", "value": "x", "valid_from": "2026-01-01", "valid_to": None, "source": "S-1", "concept_owner": "finance"},
+    {"record_id": "unknown", "concept": "arr", "value": "y", "valid_from": "2026-02-01", "source": "S-1", "concept_owner": "finance"},
+    {"record_id": "ended", "concept": "arr", "value": "z", "valid_from": "2026-03-01", "valid_to": "2026-06-30", "supersedes": "open", "release_to": ["board"]},
+]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> dbt_harness.Project:
+    return dbt_harness.Project(tmp_path_factory.mktemp("forms"))
+
+
+@pytest.fixture(scope="module")
+def built(project: dbt_harness.Project, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    folder = tmp_path_factory.mktemp("stores")
+    project.vars["stores"] = {}
+    for name in available():
+        path = folder / f"store_{name}{ENDINGS[name][0]}"
+        form(name).write(FormStore(RECORDS, "The owner's record decides.", ("arr", "nps")), path)
+        project.attach(name, {"plugin": "forms", "form": name, "path": str(path)}, form=name, target_level=1)
+    return project.run("record_intervals", "record_intervals_built")
+
+
+@pytest.mark.parametrize("name", available())
+def test_the_plugin_gives_the_records_and_keeps_the_ends_apart_F1_T1(name: str, built: duckdb.DuckDBPyConnection) -> None:
+    """F1, T1: an open end, one not stated and a date stay what they are through dbt, and supersession acts."""
+    found = built.execute(
+        "select record_id, valid_to, is_valid_to_stated, supersedes, release_to from records where store_id = ? order by record_index", [name]
+    )
+    assert [(record_id, str(end), stated, replaced, released) for record_id, end, stated, replaced, released in found.fetchall()] == [
+        ("open", "None", True, None, None),
+        ("unknown", "None", False, None, None),
+        ("ended", "2026-06-30", True, ["open"], ["board"]),
+    ]
+    assert built.execute("select form from stores where store_id = ?", [name]).fetchone() == (name,)
+    ended = built.execute("select in_force_to::varchar from record_intervals where store_id = ? and record_id = 'open'", [name]).fetchone()
+    assert ended == ("2026-02-28",)
+
+
+MESSAGES: list[tuple[dict[str, str], str]] = [
+    ({"form": "vector_memory"}, "its meta has no path"),
+    ({"form": "vector", "path": "x"}, "'vector' is no form"),
+    ({"form": "vector_memory", "path": "nowhere.json"}, "nowhere.json: cannot be read"),
+    ({"form": "vector_memory", "path": "x", "holds": "record"}, "did you mean 'records'?"),
+]
+
+
+@pytest.mark.parametrize(("meta", "message"), MESSAGES)
+def test_a_source_that_cannot_be_read_is_one_line_F1(meta: dict[str, str], message: str) -> None:
+    """F1: the source is named, and what is wrong with its meta."""
+    plugin = Plugin("forms", {})
+    with pytest.raises(DbtRuntimeError) as raised:
+        plugin.load(SourceConfig(name="tested", identifier="broken", schema="tested", database=None, meta=meta, tags=[]))
+    assert "source tested.broken: " in str(raised.value) and message in str(raised.value)
+
+
+def test_a_change_is_not_made_to_the_table_that_was_loaded_F1_T7(built: duckdb.DuckDBPyConnection, project: dbt_harness.Project) -> None:
+    """T7: the next build would load the store again without it; the place to change is named."""
+    assert built
+    with pytest.raises(InputError, match=r"the plugin 'forms' reads it as dimension from .*store_dimension[.]yaml; change it there"):
+        attached_store("dimension", str(project.folder / dbt_harness.DATABASE))
+
+
+def test_the_plugin_gives_the_registers_that_a_form_states_F1(tmp_path: Path) -> None:
+    """F1: expected concepts and the policy, in the columns that `vars: registers:` asks for."""
+    form("dimension").write(FormStore(RECORDS, "Latest wins.", ("arr", "nps")), tmp_path / "d.yaml")
+    meta = {"form": "dimension", "path": str(tmp_path / "d.yaml"), "store": "team"}
+    assert _rows({**meta, "holds": "expected_concepts"}, "x").rows() == [("team", "arr"), ("team", "nps")]
+    assert _rows({**meta, "holds": "policies"}, "x").rows() == [("team", "Latest wins.")]
+    assert [json.loads(text) for (text,) in _rows(meta, "x").rows()] == RECORDS
+    with pytest.raises(InputError, match="its meta has no form"):
+        _rows({"path": "x"}, "x")
