@@ -40,7 +40,7 @@ def read(path: Path, values: Placed) -> FormStore:
     for place, entry in _entries(path, values, glossary):
         if "versions" in entry:
             records += _history(entry, place, labelled, notices)
-        elif record := _record(entry, place, labelled, notices):
+        elif (record := _record(entry, place, labelled, notices)) is not None:
             records.append(record)
     if labelled:
         notices.append(f"{path}: labels such as {shown(next(iter(labelled)))} are kept under 'tags'; only those of ReleaseTo restrict a statement here")
@@ -185,7 +185,7 @@ def _history(history: dict[str, Any], place: str, labelled: dict[str, None], not
             raise InputError(f"{where}: has no 'version'; in a history every term states a number")
         terms.append((where, term))
     terms.sort(key=lambda item: float(item[1]["version"].text))
-    records = [record for where, term in terms if (record := _record(term, where, labelled, notices))]
+    records = [record for where, term in terms if (record := _record(term, where, labelled, notices)) is not None]
     for older, newer in zip(records, records[1:], strict=False):
         if newer["record_id"] == older["record_id"]:
             notices.append(f"{place}: two versions are called {shown(newer['record_id'])}; both are read")
