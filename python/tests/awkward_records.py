@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from governed_memory.overlay.forms.store import FormStore
 from governed_memory.warehouse.json_text import dumps
 
-WORDS = st.sampled_from(["finance", "Head of Finance", "board", "D-101", "net_revenue", "a.b", "new contracts", "legal and tax", "nobody", "0012", "true", "null", "~", "no"])
+WORDS = st.sampled_from(
+    ["finance", "Head of Finance", "board", "D-101", "net_revenue", "a.b", "new contracts", "legal and tax", "nobody", "0012", "true", "null", "~", "no"]
+)
 AWKWARD = st.sampled_from([
     "", " ", "\n", "a\nb", "a\r\nb", " led", "trailed ", "two  spaces", "[D-1]", "[D-1] x", "[x](y)", "](", "*", "**b**", "_", "a_b_c", "`", "``", "a`b",
     '"', "'", '"quoted"', "\\", "\\n", "#", "# head", "- item", "1. item", "> said", "|", "||", "---", "<b>", "<!-- -->", "&amp;", "&", "~", "=", "<<", "!", "@", "%", ":", "a: b",
@@ -52,4 +54,6 @@ def plain(value: Any) -> Any:
 def same(store: FormStore, other: FormStore) -> bool:
     """Whether two stores say the same."""
     kept = ("conflict_policy", "expected_concepts")
-    return [plain(record) for record in store.records] == [plain(record) for record in other.records] and all(getattr(store, name) == getattr(other, name) for name in kept)
+    return [plain(record) for record in store.records] == [plain(record) for record in other.records] and all(
+        getattr(store, name) == getattr(other, name) for name in kept
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from governed_memory.errors import InputError, shown
 
@@ -58,6 +58,6 @@ def joined(record: dict[str, Any], rest: dict[str, Any], notes: Beside, place: s
     return record
 
 
-def is_names(value: Any) -> bool:
+def is_names(value: Any) -> TypeGuard[list[str]]:
     """Whether a value is a list of texts that holds at least one."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)

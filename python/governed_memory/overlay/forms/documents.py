@@ -32,7 +32,8 @@ def read(path: Path) -> FormStore:
     notices: list[str] = []
     statements: list[Statement] = []
     owners = Owners()
-    policy, expected = None, ()
+    policy: str | None = None
+    expected: tuple[str, ...] = ()
     for page in _pages(path):
         blocks, text = blocks_of(page), text_of(page)
         kind = page.stem.lower() if page.parent == path else ""

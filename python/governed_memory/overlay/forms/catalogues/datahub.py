@@ -14,7 +14,16 @@ from typing import Any
 from governed_memory.errors import InputError, shown
 from governed_memory.overlay.forms.beside import BESIDE, Beside, joined, opened
 from governed_memory.overlay.forms.catalogues.terms import (
-    LABELS, POLICY_NAME, REQUIRED_TERMS, kept, owner, predecessors, stated, taken, taken_names, taken_predecessors,
+    LABELS,
+    POLICY_NAME,
+    REQUIRED_TERMS,
+    kept,
+    owner,
+    predecessors,
+    stated,
+    taken,
+    taken_names,
+    taken_predecessors,
 )  # fmt: skip
 from governed_memory.overlay.forms.json_file import as_json, elements, expect, expect_shallow, names_in, write_text
 from governed_memory.overlay.forms.store import FormStore
@@ -148,7 +157,7 @@ def _record(term: dict[str, Any], place: str, inherited: _Inherited, notices: li
     is_ours = BESIDE in properties
     bag = expect(_json(properties.pop(BESIDE), f"{place}: {BESIDE!r}"), dict, f"{place}: {BESIDE!r}") if is_ours else {}
     rest, notes = opened(bag, place)
-    lists = {role: _names(properties.pop(role), f"{place}: {role!r}") for role in LISTED if isinstance(properties.get(role), str)}
+    lists: dict[str, Any] = {role: _names(properties.pop(role), f"{place}: {role!r}") for role in LISTED if isinstance(properties.get(role), str)}
     if "supersedes" in lists:
         lists["supersedes"] = predecessors(lists["supersedes"], notes)
     inherits = _strings(term, "inherits", place)

@@ -7,6 +7,7 @@ Roles are stated under `meta`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,9 @@ def _expect_version(path: Path, manifest: dict[str, Any]) -> None:
     version = metadata.get("dbt_schema_version")
     number = version.rpartition("/v")[2].removesuffix(".json") if isinstance(version, str) else ""
     if not (number.isdigit() and int(number) in VERSIONS):
-        raise InputError(f"{path}: 'dbt_schema_version' is {shown(version)}; manifests of version 9 (dbt 1.5) to 12 are read, run `dbt parse` with one of these")
+        raise InputError(
+            f"{path}: 'dbt_schema_version' is {shown(version)}; manifests of version 9 (dbt 1.5) to 12 are read, run `dbt parse` with one of these"
+        )
 
 
 def _entries(manifest: dict[str, Any], section: str, path: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -136,7 +139,7 @@ def _replaced(records: list[dict[str, Any]], nodes: dict[str, dict[str, Any]]) -
             versions.setdefault(_concept(node, record["record_id"]), []).append((_order(node["version"]), record))
     for listed in versions.values():
         listed.sort(key=lambda entry: entry[0])
-        for (_, older), (_, newer) in zip(listed, listed[1:], strict=False):
+        for (_, older), (_, newer) in pairwise(listed):
             yield newer, older["record_id"]
 
 

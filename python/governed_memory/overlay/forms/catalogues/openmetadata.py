@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError, shown
 from governed_memory.overlay.forms.beside import BESIDE, Beside, is_names, joined, opened
 from governed_memory.overlay.forms.catalogues.terms import (
-    LABELS, POLICY_NAME, REQUIRED_TERMS, kept, owner, predecessors, stated, taken, taken_names, taken_predecessors,
+    LABELS,
+    POLICY_NAME,
+    REQUIRED_TERMS,
+    kept,
+    owner,
+    predecessors,
+    stated,
+    taken,
+    taken_names,
+    taken_predecessors,
 )  # fmt: skip
 from governed_memory.overlay.forms.json_file import Placed, as_json, elements, expect, expect_shallow, names_in, write_text
 from governed_memory.overlay.forms.store import FormStore
@@ -140,7 +150,9 @@ def _record(term: dict[str, Any], place: str, labelled: dict[str, None], notices
     is_ours = BESIDE in extension
     rest, notes = opened(extension, place)
     tags = [expect(tag, dict, f"{place}: 'tags'").get("tagFQN") for tag in _list(term, "tags", place)]
-    labels = {role: [_unquoted(tag[len(group) + 1 :]) for tag in tags if isinstance(tag, str) and tag.startswith(f"{group}.")] for role, group in LABELS.items()}
+    labels = {
+        role: [_unquoted(tag[len(group) + 1 :]) for tag in tags if isinstance(tag, str) and tag.startswith(f"{group}.")] for role, group in LABELS.items()
+    }
     record = stated({
         "concept_owner": owner(_named(term, "owners", place) + _named(term, "owner", place)),
         "owner_role": ", ".join(_named(term, "reviewers", place)),
@@ -186,7 +198,7 @@ def _history(history: dict[str, Any], place: str, labelled: dict[str, None], not
         terms.append((where, term))
     terms.sort(key=lambda item: float(item[1]["version"].text))
     records = [record for where, term in terms if (record := _record(term, where, labelled, notices)) is not None]
-    for older, newer in zip(records, records[1:], strict=False):
+    for older, newer in pairwise(records):
         if newer["record_id"] == older["record_id"]:
             notices.append(f"{place}: two versions are called {shown(newer['record_id'])}; both are read")
         else:

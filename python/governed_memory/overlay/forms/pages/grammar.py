@@ -1,6 +1,6 @@
 """The sentences of a statement, read and written (docs/forms_catalogue_documents.md).
 
-    [D-102] Net revenue is the invoiced amount less returns. In force from 2026-01-01 to 2026-06-30. Source: FIN-H-05. Replaces [D-101].
+[D-102] Net revenue is the invoiced amount less returns. In force from 2026-01-01 to 2026-06-30. Source: FIN-H-05. Replaces [D-101].
 """
 
 from __future__ import annotations
@@ -157,5 +157,3 @@ CLAUSES: tuple[tuple[re.Pattern[str], Reader], ...] = (
 )
 # How a sentence begins that is not part of the value any more.
 STARTS = ("In force", "Source:", "Replaces", "Released to", "Governs", "Does not govern", "Leaves out", f"Also {CODE}")
-
-

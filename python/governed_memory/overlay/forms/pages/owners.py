@@ -58,9 +58,9 @@ class Owners:
                 match = SENTENCE.match(block.text, start)
                 sentence = match[1] if match else block.text[start:]
                 place = f"{page}, line {block.line + block.text.count(chr(10), 0, start)}"
-                if match is None or not self._add_sentence(block, sentence, place):
-                    if block.is_item or re.search(r"owned\s+by|\banswers\s+for\b", sentence):
-                        notices.append(f"{place}: a sentence cannot be read and is left out; expected `CONCEPT is owned by PARTY, where the ROLE answers.`")
+                is_read = match is not None and self._add_sentence(block, sentence, place)
+                if not is_read and (block.is_item or re.search(r"owned\s+by|\banswers\s+for\b", sentence)):
+                    notices.append(f"{place}: a sentence cannot be read and is left out; expected `CONCEPT is owned by PARTY, where the ROLE answers.`")
                 start = match.end() if match else len(block.text)
 
     def _add_sentence(self, block: Block, sentence: str, place: str) -> bool:

@@ -35,6 +35,7 @@ class Unreadable(ValueError):
     """A sentence that cannot be read; `offset` says where it begins in the text of the block."""
 
     def __init__(self, why: str, offset: int) -> None:
+        """The reason, and where."""
         super().__init__(why)
         self.offset = offset
 

@@ -71,7 +71,7 @@ def _page(template: str, **given: Any) -> str:
     from jinja2 import Environment, StrictUndefined
 
     # Markdown, no HTML: what a text holds is made harmless where it is put into a sentence.
-    environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    environment = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined, autoescape=False)
     return environment.from_string(template).render(given)
 
 
