@@ -27,7 +27,8 @@ OWNERS = ("owner", "owners")
 
 def is_manifest(value: Any) -> bool:
     """Whether a JSON value looks like the manifest of a dbt project."""
-    return isinstance(value, dict) and "metadata" in value and ("nodes" in value or "dbt_schema_version" in (value["metadata"] or ()))
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    return metadata is not None and ("nodes" in value or (isinstance(metadata, dict) and "dbt_schema_version" in metadata))
 
 
 def read(path: Path, manifest: dict[str, Any]) -> FormStore:
@@ -37,19 +38,14 @@ def read(path: Path, manifest: dict[str, Any]) -> FormStore:
         InputError: the manifest is of a version that is not known here, or a part of it has another shape.
     """
     _expect_version(path, manifest)
-    groups = {group.get("name"): group for _, group in _entries(manifest, "groups", path)}
+    groups = {_text(group, "name", place): group for place, group in _entries(manifest, "groups", path)}
     nodes = [(place, node) for place, node in _entries(manifest, "nodes", path) if node.get("resource_type") in DESCRIBED]
     others = [entry for section in SECTIONS if section in manifest for entry in _entries(manifest, section, path)]
     notices: list[str] = []
-    named = {_text(node, "unique_id", place): node for place, node in nodes}
-    records = [
-        record
-        for place, node in [*nodes, *others]
-        if (record := _record(node, place, groups, notices)) is not None
-    ]  # fmt: skip
-    for record, older in _replaced(records, named):
+    read = [(node, record) for place, node in [*nodes, *others] if (record := _record(node, place, groups, notices)) is not None]
+    for record, older in _replaced(read):
         record.setdefault("supersedes", older)
-    return FormStore(records, notices=notices)
+    return FormStore([record for _, record in read], notices=notices)
 
 
 def _expect_version(path: Path, manifest: dict[str, Any]) -> None:
@@ -72,10 +68,13 @@ def _entries(manifest: dict[str, Any], section: str, path: Path) -> list[tuple[s
 def _text(entry: dict[str, Any], key: str, place: str) -> str:
     if key not in entry:
         raise InputError(f"{place}: has no {key!r}; expected a whole manifest.json, as `dbt parse` writes it")
-    return str(expect(entry[key], str, f"{place}: {key!r}"))
+    text = str(expect(entry[key], str, f"{place}: {key!r}"))
+    if not text:
+        raise InputError(f"{place}: {key!r} is empty; expected a whole manifest.json, as `dbt parse` writes it")
+    return text
 
 
-def _record(node: dict[str, Any], place: str, groups: dict[Any, dict[str, Any]], notices: list[str]) -> dict[str, Any] | None:
+def _record(node: dict[str, Any], place: str, groups: dict[str, dict[str, Any]], notices: list[str]) -> dict[str, Any] | None:
     config = expect(node.get("config") or {}, dict, f"{place}: 'config'")
     meta = {**expect(config.get("meta") or {}, dict, f"{place}: 'meta'"), **expect(node.get("meta") or {}, dict, f"{place}: 'meta'")}
     roles = {key: value for key, value in meta.items() if key in ROLES}
@@ -109,7 +108,7 @@ def _concept(node: dict[str, Any], name: str) -> str:
     return name if version is None else name.removesuffix(f".v{version}")
 
 
-def _owned(node: dict[str, Any], config: dict[str, Any], meta: dict[str, Any], groups: dict[Any, dict[str, Any]], place: str) -> tuple[list[str], str | None]:
+def _owned(node: dict[str, Any], config: dict[str, Any], meta: dict[str, Any], groups: dict[str, dict[str, Any]], place: str) -> tuple[list[str], str | None]:
     """Who owns a node, and the one there who answers: its group and the group's owner, else its own owner; with those that meta names."""
     named = [party for key in OWNERS if key in meta for party in _parties(meta[key], f"{place}: {key!r}")]
     group = node.get("group") or config.get("group")
@@ -130,13 +129,12 @@ def _parties(value: Any, place: str) -> list[str]:
     return [_contact(entry) or str(expect(entry, str, f"{place}: an owner")) for entry in values]
 
 
-def _replaced(records: list[dict[str, Any]], nodes: dict[str, dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
+def _replaced(read: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[dict[str, Any], Any]]:
     """Each version of a model with the one before it, up to the latest: what comes after that one is announced and replaces nothing yet."""
     versions: dict[str, list[tuple[tuple[bool, float, str], dict[str, Any]]]] = {}
-    for record in records:
-        node = nodes.get(record["record_id"], {})
+    for node, record in read:
         if node.get("version") is not None and _order(node["version"]) <= _order(node.get("latest_version", node["version"])):
-            versions.setdefault(_concept(node, record["record_id"]), []).append((_order(node["version"]), record))
+            versions.setdefault(_concept(node, node["unique_id"]), []).append((_order(node["version"]), record))
     for listed in versions.values():
         listed.sort(key=lambda entry: entry[0])
         for (_, older), (_, newer) in pairwise(listed):

@@ -178,13 +178,17 @@ def _somebody_elses(term: dict[str, Any], place: str, tags: list[str], labelled:
     if isinstance(status, str) and status not in APPROVED:
         notices.append(f"{place}: the term {shown(name)} has the status {shown(status)}; it is read like any other")
     return stated({
-        "record_id": f"{name}@{term['version']}" if "version" in term else name,
+        "record_id": name if term.get("version") is None else f"{name}@{_version(term['version'], place)}",
         "concept": name,
         "value": term["description"],
         "recorded_at": _instant(term.get("updatedAt"), place),
         **kept(term, KEPT),
         "tags": others,
     })  # fmt: skip
+
+
+def _version(version: Any, place: str) -> str:
+    return version.text if isinstance(version, Number) else str(expect(version, str, f"{place}: 'version'"))
 
 
 def _history(history: dict[str, Any], place: str, labelled: dict[str, None], notices: list[str]) -> list[dict[str, Any]]:
