@@ -89,7 +89,7 @@ def blocks_in(text: str, place: str) -> list[Block]:
             if len(token.children or []) > MOST:
                 raise InputError(f"{place}, line {token.map[0] + 1}: a paragraph holds more markup than one page should; part it")
             flat = _flat(token.children or [], codes)
-            blocks.append(Block(flat, tuple(codes), token.map[0] + 1, token.map[1] + 1, before.type == "heading_open", items > 0))
+            blocks.append(Block(flat, tuple(codes), token.map[0] + 1, (before.map or token.map)[1] + 1, before.type == "heading_open", items > 0))
     return blocks
 
 

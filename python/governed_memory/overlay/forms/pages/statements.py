@@ -19,7 +19,9 @@ BRACKETED = re.compile(r"\[([^\]\n]*)\](\(|\s|\Z)")
 BOX = ("", " ", "x", "X")
 _STARTS = [start.replace(" ", r"\s+") + (r"\b" if start[-1].isalpha() else "") for start in STARTS]
 _LOWER = [start[0].lower() + start[1:] for start in _STARTS]
-BOUNDARY = re.compile(rf"(?:\A|(?<=[.!?])\s+)(?={'|'.join(_STARTS)})|;\s+(?={'|'.join(_LOWER)})")
+BOUNDARY = re.compile(rf"(?:\A|(?P<stop>[.!?][\"'”’»)\]*_]*)\s+)(?={'|'.join(_STARTS)})|;\s+(?={'|'.join(_LOWER)})")
+# In the middle of a sentence it would be lost in the value.
+MISPLACED = re.compile(rf"(?<!\w)(?:{'|'.join(_STARTS)})|\bin\s+force\s+(?:from|to|until)\s+\d")
 SENTENCE = re.compile(r"(.+?)\.(?:\s+|\Z)", re.DOTALL)
 
 
@@ -103,7 +105,12 @@ def _record(block: Block, text: str, opening: re.Match[str]) -> dict[str, Any]:
         raise Unreadable(f"the tag cannot be read: {error}", 0) from error
     start = opening.end()
     boundary = BOUNDARY.search(text[start:])
-    value = text[start:] if boundary is None else text[start : start + boundary.start()]
+    value = text[start:] if boundary is None else text[start : start + max(boundary.start(), boundary.end("stop"))]
+    if misplaced := MISPLACED.search(value):
+        raise Unreadable(
+            f"{_begins(value[misplaced.start() :])} stands within another one; end that with a full stop, or put it in quotes within code",
+            start + misplaced.start(),
+        )
     if value:
         record["value"] = _value(block, value)
     if boundary is not None:
