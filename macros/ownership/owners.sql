@@ -24,3 +24,8 @@
         ''
     )
 {%- endmacro %}
+
+{#- Whether a row of record_rows names several parties as the one owner of its concept, as an export does of a catalogue's term with several owners. -#}
+{% macro names_several_owners() -%}
+    coalesce(malformed_field is not null and list_unique(try_cast(try_cast(concept_owner as json) as varchar[])) > 1, false)
+{%- endmacro %}

@@ -36,6 +36,18 @@ doubly_registered as (
     having count(distinct coalesce(party_id, '')) > 1
 ),
 
+-- one per concept, however many of its records name them
+listed as (
+    select
+        store_id,
+        min(record_index) as record_index,
+        arg_min({{ governed_memory.offender() }}, record_index) as record_id,
+        concept_id
+    from {{ governed_memory.relation('record_rows') }}
+    where {{ governed_memory.names_several_owners() }}
+    group by store_id, concept_id
+),
+
 disputes as (
     select
         store_id,
@@ -53,6 +65,14 @@ disputes as (
         concept_id,
         'the register gives concept ' || concept_id || ' two owners from one day' as detail
     from doubly_registered
+    union all
+    select
+        store_id,
+        record_index,
+        record_id,
+        concept_id,
+        'a record names several owners' as detail
+    from listed
 ),
 
 violations as (

@@ -41,7 +41,8 @@ def opened(bag: dict[str, Any], place: str) -> tuple[dict[str, Any], Beside]:
         InputError: what stands under BESIDE is none of ours; the message names the place.
     """
     notes = bag.get(BESIDE, {})
-    if not isinstance(notes, dict) or any(not isinstance(value, PARTS.get(name, ())) for name, value in notes.items()):
+    is_ours = isinstance(notes, dict) and all(isinstance(value, PARTS.get(name, ())) for name, value in notes.items())
+    if not is_ours or not all(isinstance(role, str) for role in notes.get("not_stated", ())):
         raise InputError(f"{place}: {BESIDE!r} holds something else than {', '.join(PARTS)}; leave it as `gmem convert` wrote it, or take it out")
     return {key: value for key, value in bag.items() if key != BESIDE}, Beside(**notes)
 

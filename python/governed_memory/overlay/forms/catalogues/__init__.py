@@ -1,0 +1,1 @@
+"""The three dialects of the catalogue form."""

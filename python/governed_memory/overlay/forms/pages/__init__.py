@@ -1,0 +1,1 @@
+"""The pages of the documents form: their grammar, read and written."""
