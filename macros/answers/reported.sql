@@ -28,40 +28,95 @@ select
 from {{ governed_memory.relation('concept_histories') }}
 {%- endmacro %}
 
-{#- One row per store, concept and period, for a steward: what is answered there before anything is withheld, by identifiers. Of questions of
-    a class only those whose rivals stay unresolved. -#}
+{#- One row per store, concept and period, for a steward: what is answered there before anything is withheld, by identifiers; for
+    questions without a class, and of each class that the concept names. -#}
 {% macro reported_periods() -%}
-select
-    store_id,
-    concept_id,
-    question_class_id,
-    starts_on,
-    ends_on,
-    resolution as outcome,
-    list_transform(sides, lambda side: side.record_id) as record_ids,
-    null::bigint as withheld_count
-from {{ governed_memory.relation('int_segments') }}
-where question_class_id is null or resolution = 'unresolved'
+with
+
+open_classes as (
+    {{ governed_memory.open_classes('not is_restricted') }}
+),
+
+periods as (
+    select
+        segments.store_id,
+        segments.concept_id,
+        {{ governed_memory.shown_class('segments.question_class_id') }} as question_class_id,
+        segments.starts_on,
+        segments.ends_on,
+        {{ governed_memory.reported_outcome('segments.resolution') }} as outcome,
+        list_transform(segments.sides, lambda side: side.record_id) as record_ids,
+        null::bigint as withheld_count
+    from {{ governed_memory.relation('int_segments') }} as segments
+    left join open_classes on segments.question_class_id = open_classes.question_class_id
+),
+
+{{ governed_memory.joined_periods() }}
 {%- endmacro %}
 
 {#- The same as an audience is told it, of the concepts of which it may see a record. -#}
 {% macro disclosed_periods() -%}
-select
-    answers.store_id,
-    answers.concept_id,
-    answers.question_class_id,
-    answers.starts_on,
-    answers.ends_on,
-    answers.outcome,
-    coalesce(list_transform(answers.sides, lambda side: side.record_id), case when answers.record_id is not null then [answers.record_id] end) as record_ids,
-    answers.withheld_count
-from ({{ governed_memory.audience_answers('__parties__', '__boundary__') }}) as answers
-semi join (
-    select store_id, concept_id from {{ governed_memory.relation('records') }}
+with
+
+visible as (
+    select distinct store_id, concept_id from {{ governed_memory.relation('records') }}
     where {{ governed_memory.is_visible('is_restricted', 'release_to', '__parties__', '__boundary__') }}
-) as visible
-    on answers.store_id = visible.store_id and answers.concept_id = visible.concept_id
-where answers.question_class_id is null or answers.outcome = 'abstained'
+),
+
+periods as (
+    select
+        answers.store_id,
+        answers.concept_id,
+        answers.question_class_id,
+        answers.starts_on,
+        answers.ends_on,
+        {{ governed_memory.reported_outcome('answers.outcome') }} as outcome,
+        coalesce(
+            list_transform(answers.sides, lambda side: side.record_id),
+            case when answers.outcome = 'answered' then [answers.record_id] end
+        ) as record_ids,
+        answers.withheld_count
+    from ({{ governed_memory.audience_answers('__parties__', '__boundary__') }}) as answers
+    semi join visible on answers.store_id = visible.store_id and answers.concept_id = visible.concept_id
+),
+
+{{ governed_memory.joined_periods() }}
+{%- endmacro %}
+
+{#- A question without a class that finds nothing because what there is holds for some classes only is told from one that finds nothing. -#}
+{% macro reported_outcome(outcome) -%}
+    case when {{ outcome }} = 'empty' and list_contains(reasons, 'out_of_scope') then 'out_of_scope' else {{ outcome }} end
+{%- endmacro %}
+
+{#- `periods`, those that follow on each other and tell the same joined. -#}
+{% macro joined_periods() -%}
+{%- set told = "{'outcome': outcome, 'record_ids': record_ids, 'withheld_count': withheld_count}" -%}
+compared as (
+    select *, ({{ told }} is distinct from lag({{ told }}) over question_periods
+        or starts_on is distinct from lag(ends_on) over question_periods + 1)::integer as is_change
+    from periods
+    window question_periods as (partition by store_id, concept_id, question_class_id order by starts_on nulls first)
+),
+
+numbered as (
+    select *, sum(is_change) over question_periods as period_number
+    from compared
+    window question_periods as (
+        partition by store_id, concept_id, question_class_id order by starts_on nulls first rows between unbounded preceding and current row
+    )
+)
+
+select
+    store_id,
+    concept_id,
+    question_class_id,
+    case when bool_and(starts_on is not null) then min(starts_on) end as starts_on,
+    case when bool_and(ends_on is not null) then max(ends_on) end as ends_on,
+    any_value(outcome) as outcome,
+    any_value(record_ids) as record_ids,
+    any_value(withheld_count) as withheld_count
+from numbered
+group by store_id, concept_id, question_class_id, period_number
 {%- endmacro %}
 
 {#- One row per store and concept of the periods: how its question is answered on the date of the build, and whether its rivals are ever
