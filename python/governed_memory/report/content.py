@@ -117,6 +117,7 @@ class Pool:
     """Tables as columns of places in one list of values: most texts of a store occur many times, and the page holds each once."""
 
     def __init__(self) -> None:
+        """Begin with no value."""
         self.values: list[Any] = []
         self._places: dict[tuple[type, Any], int] = {}
 

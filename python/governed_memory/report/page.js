@@ -25,6 +25,7 @@
     const text = byId(`${name}-text`);
     let page = 0;
     let found = items;
+    let applied;
     for (const [field, options] of Object.entries(selects)) {
       byId(`${name}-${field}`).replaceChildren(...options.map(([value, label]) => make("option", { value }, label)));
     }
@@ -43,6 +44,10 @@
     const filter = () => {
       const asked = text.value.toLowerCase().split(/\s+/).filter(Boolean);
       const chosen = Object.fromEntries(Object.keys(selects).map((field) => [field, byId(`${name}-${field}`).value]));
+      // leaving the search box is a change too: the list must not be drawn anew under the pointer
+      const now = JSON.stringify([asked, chosen]);
+      if (now === applied) return;
+      applied = now;
       found = items.filter((item) => passes(item, chosen) && asked.every((word) => item.search().includes(word)));
       page = 0;
       show();
@@ -169,7 +174,7 @@
       const marks = mine.filter((period) => period.outcome !== "empty" || (period.starts_on !== null && period.ends_on !== null))
         .map((period) => placed(`band ${OUTCOMES[period.outcome][1]}`, period.starts_on, period.ends_on));
       return make("tr", {}, make("th", { scope: "row", class: "text" }, question === null ? "The answer without a class of question" : `The answer to questions of ${question}`),
-        make("td", { class: "track", "aria-hidden": "true" }, ...grid(), ...marks), make("td", {}, lines.length ? make("ul", {}, ...lines) : "one answer throughout"));
+        make("td", { class: "track", "aria-hidden": "true" }, ...grid(), ...marks), make("td", {}, lines.length ? make("ul", {}, ...lines) : "one answer at a time"));
     });
 
     const shown = all ? concept.records : concept.records.slice(0, SHOWN);
