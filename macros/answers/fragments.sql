@@ -19,6 +19,13 @@
         'every_concept': governed_memory.every_concept('__day__', '__scope__', '__parties__', '__boundary__', governed_memory.one_or_all_held()),
         'disclosed_history': governed_memory.disclosed_history(),
         'visible_beside': governed_memory.visible_beside(),
+        'reported_histories': governed_memory.reported_histories(),
+        'reported_periods': governed_memory.reported_periods(),
+        'disclosed_periods': governed_memory.disclosed_periods(),
+        'reported_concepts': governed_memory.reported_concepts(),
+        'reported_findings': governed_memory.reported_findings(),
+        'disclosed_findings': governed_memory.disclosed_findings(),
+        'reported_policies': governed_memory.reported_policies(),
         'worked_out_one': governed_memory.worked_out(governed_memory.one_asked(), none, '$concept_id'),
         'worked_out_one_as_known': governed_memory.worked_out(governed_memory.one_asked(), '$known_on', '$concept_id'),
     }) -}}

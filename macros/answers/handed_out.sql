@@ -54,21 +54,14 @@ numbered as (
 ),
 
 open_classes as (
-    select question_class_id from {{ governed_memory.relation('question_classes') }}
-    union
-    select unnest(list_concat(coalesce(applies_to, []), coalesce(does_not_apply_to, [])))
-    from {{ governed_memory.relation('records') }}
-    where {{ governed_memory.is_visible('is_restricted', 'release_to', parties, boundary) }}
+    {{ governed_memory.open_classes(governed_memory.is_visible('is_restricted', 'release_to', parties, boundary)) }}
 ),
 
 audience_answers as (
     select
         numbered.store_id,
         numbered.concept_id,
-        case
-            when numbered.question_class_id is null or open_classes.question_class_id is not null then numbered.question_class_id
-            else {{ governed_memory.hashed_class('numbered.question_class_id') }}
-        end as question_class_id,
+        {{ governed_memory.shown_class('numbered.question_class_id') }} as question_class_id,
         case when bool_and(starts_on is not null) then min(starts_on) end as starts_on,
         case when bool_and(ends_on is not null) then max(ends_on) end as ends_on,
         {% for name in told -%}
@@ -85,6 +78,23 @@ order by store_id, concept_id, question_class_id nulls first, starts_on nulls fi
 
 {% macro hashed_class(name) -%}
     'md5:' || md5({{ name }})
+{%- endmacro %}
+
+{#- The classes of question that the register holds or a record names that meets the condition. -#}
+{% macro open_classes(is_shown) -%}
+    select question_class_id from {{ governed_memory.relation('question_classes') }}
+    union
+    select unnest(list_concat(coalesce(applies_to, []), coalesce(does_not_apply_to, [])))
+    from {{ governed_memory.relation('records') }}
+    where {{ is_shown }}
+{%- endmacro %}
+
+{#- The name of a class, or its hash where it is none of `open_classes`, a clause joined on it. -#}
+{% macro shown_class(name) -%}
+    case
+        when {{ name }} is null or open_classes.question_class_id is not null then {{ name }}
+        else {{ governed_memory.hashed_class(name) }}
+    end
 {%- endmacro %}
 
 {#- The rows of a file's `audience_answers` on a date, for questions without a class or of one: a class that the concept does not name has the

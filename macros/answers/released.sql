@@ -22,9 +22,9 @@ from (
 )
 {%- endmacro %}
 
-{#- The history of a concept as a caller may see it (G5, G7): one row per record that is visible. A record ended by one that is not keeps
-    its end and names nobody; of the identifiers a record names, those of no visible record are left out, whether or not there is such a
-    record; and what a withdrawal says is told only where all that it takes back is visible, since it speaks of that. -#}
+{#- The history of a concept, or of every one, as a caller may see it (G5, G7): one row per concept and record that is visible. A record ended
+    by one that is not keeps its end and names nobody; of the identifiers a record names, those of no visible record are left out, whether or
+    not there is such a record; and what a withdrawal says is told only where all that it takes back is visible, since it speaks of that. -#}
 {% macro disclosed_history() -%}
 with
 
@@ -34,44 +34,69 @@ visible as (
     where {{ governed_memory.is_visible('is_restricted', 'release_to', '__parties__', '__boundary__') }}
 ),
 
-visible_ids as (
-    select
-        store_id,
-        list(distinct record_id) as record_ids,
-        list(distinct record_id) filter (where concept_id = __concept__) as ids_of_concept
-    from visible
-    group by all
-),
-
 with_hidden_successors as (
     select distinct edges.store_id, edges.predecessor_index
     from {{ governed_memory.relation('int_supersession_edges') }} as edges
     anti join visible on edges.store_id = visible.store_id and edges.successor_index = visible.record_index
 ),
 
-histories as (
-    select
-        histories.*,
-        visible.value,
-        visible.withdrawal,
-        list_filter(histories.supersedes, lambda name: list_contains(visible_ids.record_ids, name)) as visible_supersedes,
-        coalesce(len(histories.supersedes), 0) = coalesce(len(visible_supersedes), 0) as names_visible_only,
-        list_contains(visible_ids.record_ids, histories.ended_by) as is_ender_visible,
-        with_hidden_successors.predecessor_index is not null as has_hidden_successor,
-        visible_ids.ids_of_concept
+shown as (
+    select histories.*, visible.value, visible.withdrawal
     from {{ governed_memory.relation('concept_histories') }} as histories
     inner join visible on histories.store_id = visible.store_id and histories.record_index = visible.record_index
-    inner join visible_ids on histories.store_id = visible_ids.store_id
+    where (__concept__ is null or histories.concept_id = __concept__) and (__store__ is null or histories.store_id = __store__)
+),
+
+names as (
+    select store_id, concept_id, record_index, unnest(supersedes) as name, generate_subscripts(supersedes, 1) as place
+    from shown
+),
+
+visible_ids as (
+    select visible.store_id, visible.record_id, list(visible.concept_id) as concept_ids
+    from visible
+    semi join (select store_id, name from names union all select store_id, ended_by from shown) as named
+        on visible.store_id = named.store_id and visible.record_id = named.name
+    group by all
+),
+
+visible_names as (
+    select
+        names.store_id,
+        names.concept_id,
+        names.record_index,
+        list(names.name order by names.place) as visible_supersedes,
+        bool_or(list_contains(visible_ids.concept_ids, names.concept_id)) as replaces_one_of_the_concept
+    from names
+    inner join visible_ids on names.store_id = visible_ids.store_id and names.name = visible_ids.record_id
+    group by all
+),
+
+histories as (
+    select
+        shown.*,
+        case when shown.supersedes is not null then coalesce(visible_names.visible_supersedes, []) end as visible_supersedes,
+        coalesce(len(shown.supersedes), 0) = coalesce(len(visible_names.visible_supersedes), 0) as names_visible_only,
+        enders.record_id is not null as is_ender_visible,
+        with_hidden_successors.predecessor_index is not null as has_hidden_successor,
+        visible_names.replaces_one_of_the_concept
+    from shown
+    left join visible_names
+        on shown.store_id = visible_names.store_id and shown.concept_id = visible_names.concept_id and shown.record_index = visible_names.record_index
+    left join visible_ids as enders
+        on shown.store_id = enders.store_id and shown.ended_by = enders.record_id
     left join with_hidden_successors
-        on histories.store_id = with_hidden_successors.store_id and histories.record_index = with_hidden_successors.predecessor_index
-    where histories.concept_id = __concept__ and (__store__ is null or histories.store_id = __store__)
+        on shown.store_id = with_hidden_successors.store_id and shown.record_index = with_hidden_successors.predecessor_index
 )
 
 -- a record about something else belongs here by what it supersedes, which has to be visible then
 select
     store_id,
+    concept_id,
+    record_index,
     record_id,
     record_concept_id,
+    is_restricted,
     value,
     interval_status,
     in_force_from,
@@ -91,9 +116,10 @@ select
     owner_role,
     applies_to,
     does_not_apply_to,
-    recorded_at
+    recorded_at,
+    known_at
 from histories
-where record_concept_id = concept_id or coalesce(list_has_any(visible_supersedes, ids_of_concept), false)
+where record_concept_id = concept_id or replaces_one_of_the_concept
 order by store_id, valid_from nulls last, known_at nulls last, record_index
 {%- endmacro %}
 

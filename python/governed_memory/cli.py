@@ -31,6 +31,7 @@ ROOMS = {
     "conformance": "reads",
     "expectations": "expectations",
     "serve": "service",
+    "report": "report",
 }
 
 

@@ -1,0 +1,1 @@
+"""What a steward looks at: one page about every attached store."""
