@@ -29,6 +29,7 @@ ROOMS = {
     "status": "reads",
     "conformance": "reads",
     "serve": "service",
+    "lint-disclosure": "lint",
 }
 
 
