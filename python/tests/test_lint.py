@@ -71,7 +71,7 @@ def said(report: dict[str, Any], prefix: str = "") -> list[str]:
     """The report as the lines of expected.txt."""
 
     def short(uid: str) -> str:
-        return uid.split(".")[-1].removeprefix(prefix)
+        return uid.rpartition(".")[2].removeprefix(prefix)
 
     lines = []
     for finding in report["findings"]:
@@ -158,7 +158,7 @@ def test_an_exposure_that_may_read_all_says_why_and_is_listed(tmp_path: Path, ca
     assert (code, [finding["allowed"] for finding in report["findings"]]) == (0, ["the board may read all"])
     assert main(["lint-disclosure", "--manifest", str(tmp_path / "manifest.json")]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "allowed     exposure.p.board: raw.people.secret (the board may read all)",
+        "allowed     exposure.p.board: 1 column (the board may read all)",
         "2 exposures and public models, 1 restricted columns, 0 governed reads: 0 found, 1 allowed, 0 unresolved, 0 only influence rows",
     ]
 

@@ -64,7 +64,11 @@ def as_text(report: Report, with_influences: bool) -> Iterable[str]:
     values = [finding for finding in report.findings if finding.kind == "value"]
     influences = [finding for finding in report.findings if finding.kind == "influences"]
     for finding in [*values, *(influences if with_influences else [])]:
-        yield _line(finding)
+        if not finding.allowed:
+            yield _line(finding)
+    for target, reason in dict.fromkeys((finding.target, finding.allowed) for finding in values if finding.allowed):
+        count = sum(finding.target == target for finding in values)
+        yield f"allowed     {target}: {count} {'column' if count == 1 else 'columns'} ({reason})"
     for found in report.unresolved:
         reached = f"{found.targets[0]} and {len(found.targets) - 1} more" if len(found.targets) > 1 else found.targets[0]
         yield f"unresolved  {found.relation}: {found.reason} (may reach {reached})"
@@ -76,10 +80,7 @@ def as_text(report: Report, with_influences: bool) -> Iterable[str]:
 
 
 def _line(finding: Finding) -> str:
-    kind = "allowed" if finding.allowed else finding.kind
-    reason = f" ({finding.allowed})" if finding.allowed else ""
-    way = " <- ".join(_leaf(leaf) for leaf in finding.path)
-    return f"{kind:<10}  {finding.target}: {way}{reason}"
+    return f"{finding.kind:<10}  {finding.target}: {' <- '.join(_leaf(leaf) for leaf in finding.path)}"
 
 
 def _leaf(leaf: Leaf) -> str:

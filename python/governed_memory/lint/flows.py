@@ -132,7 +132,7 @@ class _Pass:
     def run(self, tree: exp.Expr) -> Flow:
         tree = tree.copy()
         self._name_relations(tree)
-        schema = {name: dict.fromkeys(self.columns(uid), "unknown") for name, uid in self.uids.items() if self.columns(uid)}
+        schema: dict[str, object] = {name: dict.fromkeys(self.columns(uid), "unknown") for name, uid in self.uids.items() if self.columns(uid)}
         tree = qualify(tree, dialect=self.dialect, schema=schema, validate_qualify_columns=False, identify=False, quote_identifiers=False)
         self.unions = {id(union): place for place, union in enumerate(tree.find_all(exp.SetOperation))}
         result = Flow()

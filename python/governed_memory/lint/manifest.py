@@ -94,7 +94,7 @@ def read_project(manifest: Path, catalog: Path | None) -> Project:
 
 def _read(path: Path, what: str, remedy: str) -> dict[str, Any]:
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"there is no {what} {shown(str(path))}; {remedy}") from None
     except OSError as error:
@@ -112,7 +112,8 @@ def _read(path: Path, what: str, remedy: str) -> dict[str, Any]:
         raise InputError(f"{path} does not say that it is a dbt {what} (metadata.dbt_schema_version is {shown(version)}); {remedy}")
     if what == "manifest" and found[1] not in VERSIONS:
         raise InputError(f"{path} is a dbt manifest {found[1]}; this reads {' and '.join(VERSIONS)}, which dbt 1.7 and later write")
-    return told
+    manifest: dict[str, Any] = told
+    return manifest
 
 
 def _catalog_columns(catalog: dict[str, Any], path: Path) -> dict[str, tuple[str, ...]]:
