@@ -26,6 +26,7 @@ ROOMS = {
     "attest": "reads",
     "sql": "reads",
     "publish": "reads",
+    "transpile": "reads",
     "status": "reads",
     "conformance": "reads",
     "serve": "service",
