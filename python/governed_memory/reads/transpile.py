@@ -6,6 +6,7 @@ a dialect has no form for a part, that part is named and nothing is written (rul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError, UnsupportedError
+from sqlglot.errors import UnsupportedError
 from sqlglot.optimizer.eliminate_ctes import eliminate_ctes
 from sqlglot.optimizer.eliminate_joins import eliminate_joins
 from sqlglot.optimizer.pushdown_projections import pushdown_projections
@@ -53,6 +54,7 @@ RUN: dict[str, tuple[type, ...]] = {
     "postgres": (exp.Least, exp.Explode, exp.Unnest, exp.ArrayContains, exp.ArrayContainsAll, exp.Array, exp.Normalize),
 }
 CARDINALITY = "CARDINALITY"
+NAME = re.compile(r"""(?:\w+|"[^"]+"|`[^`]+`)(?:[.](?:\w+|"[^"]+"|`[^`]+`)){0,2}""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,9 @@ def transpile(read: str, dialect: str, *, table: str, on_date: str = "", assume:
             f"there is no dialect {dialect!r}; {did_you_mean(dialect, Dialect.classes) or 'give one of ' + ', '.join(sorted(filter(None, Dialect.classes)))}"
         )
     model, kind = READS[read]
-    try:
-        named = exp.to_table(table, dialect=dialect)
-    except SqlglotError:
-        named = exp.Table()
-    if not isinstance(named.this, exp.Identifier) or any(named.args[part] for part in named.args.keys() - {"this", "db", "catalog"}):
+    if not NAME.fullmatch(table):
         raise InputError(f"{table!r} is no name of a table; write it as the database does, perhaps with its schema")
+    named = exp.to_table(table, dialect=dialect)
     tree = _together(model, kind, on_date, assume)
     for found in list(tree.find_all(exp.Table)):
         if found.name == CALLER:
