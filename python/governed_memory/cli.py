@@ -27,11 +27,13 @@ ROOMS = {
     "attest": "reads",
     "sql": "reads",
     "publish": "reads",
+    "transpile": "reads",
     "status": "reads",
     "conformance": "reads",
     "expectations": "expectations",
     "serve": "service",
     "report": "report",
+    "lint-disclosure": "lint",
 }
 
 

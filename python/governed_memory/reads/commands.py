@@ -16,7 +16,7 @@ from governed_memory.errors import message, one_line
 from governed_memory.file_options import add_reading
 from governed_memory.overlay.compact import compact
 from governed_memory.overlay.forms.as_file import add_form
-from governed_memory.reads import ask_commands, attest_commands, conformance_commands, publish_commands, sql_commands
+from governed_memory.reads import ask_commands, attest_commands, conformance_commands, publish_commands, sql_commands, transpile_commands
 from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
 from governed_memory.reads.diff import change_lines, diff_query
 from governed_memory.reads.history import history, timeline
@@ -67,6 +67,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     conformance_commands.register(commands)
     sql_commands.register(commands)
     publish_commands.register(commands)
+    transpile_commands.register(commands)
 
 
 def run_as_of(arguments: argparse.Namespace) -> int:

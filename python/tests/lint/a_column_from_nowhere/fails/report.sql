@@ -1,0 +1,1 @@
+select p.secert from {{ source('raw', 'people') }} as p

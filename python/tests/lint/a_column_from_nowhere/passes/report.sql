@@ -1,0 +1,1 @@
+select p.id from {{ source('raw', 'people') }} as p

@@ -1,0 +1,1 @@
+select secret from read_csv('people.csv')

@@ -1,0 +1,1 @@
+select secret from main.people_copy

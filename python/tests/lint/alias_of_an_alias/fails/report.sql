@@ -1,0 +1,1 @@
+select secret as a, a || '!' as b from {{ source('raw', 'people') }}

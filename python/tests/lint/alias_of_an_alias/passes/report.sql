@@ -1,0 +1,1 @@
+select name as a, a || '!' as b from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select id, secret as a from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select id, a as b from {{ ref('first') }}

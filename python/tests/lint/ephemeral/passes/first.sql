@@ -1,0 +1,2 @@
+{{ config(materialized='ephemeral') }}
+select id, secret as a from {{ source('raw', 'people') }}

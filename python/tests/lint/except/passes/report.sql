@@ -1,0 +1,1 @@
+select name from {{ source('raw', 'people') }} except select name from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select id, secret from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select secret from {{ ref('released') }}

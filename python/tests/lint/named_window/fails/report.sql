@@ -1,0 +1,1 @@
+select id, row_number() over w as place from {{ source('raw', 'people') }} window w as (order by secret)

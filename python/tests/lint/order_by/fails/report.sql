@@ -1,0 +1,1 @@
+select id from {{ source('raw', 'people') }} order by secret limit 1

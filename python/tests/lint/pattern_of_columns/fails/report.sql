@@ -1,0 +1,1 @@
+select columns('s.*') from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select r.i from {{ source('raw', 'people') }} as p, range(length(p.secret)) as r(i)

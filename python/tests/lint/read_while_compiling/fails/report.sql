@@ -1,0 +1,2 @@
+-- depends_on: {{ ref('first') }}
+select 'what a macro pasted' as x

@@ -1,0 +1,1 @@
+select t.c from {{ source('raw', 'people') }} as t(a, b, c)

@@ -1,0 +1,1 @@
+select * exclude (secret) from {{ source('raw', 'people') }}

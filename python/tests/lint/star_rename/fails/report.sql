@@ -1,0 +1,1 @@
+select * rename (secret as remark) from {{ source('raw', 'people') }}

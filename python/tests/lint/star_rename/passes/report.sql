@@ -1,0 +1,1 @@
+select * exclude (secret) rename (name as remark) from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select * exclude (secret) replace (secret as name) from {{ source('raw', 'people') }}

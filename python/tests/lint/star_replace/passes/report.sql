@@ -1,0 +1,1 @@
+select * replace ('x' as secret) from {{ source('raw', 'people') }}

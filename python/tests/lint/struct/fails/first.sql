@@ -1,0 +1,1 @@
+select {'s': secret, 'n': name} as both from {{ source('raw', 'people') }}

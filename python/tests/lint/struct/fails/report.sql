@@ -1,0 +1,1 @@
+select f.both.s as x from {{ ref('first') }} as f

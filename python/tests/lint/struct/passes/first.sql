@@ -1,0 +1,1 @@
+select {'n': name} as both from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select f.both.n as x from {{ ref('first') }} as f

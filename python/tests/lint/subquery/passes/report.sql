@@ -1,0 +1,1 @@
+select x.name from (select secret as s, name from {{ source('raw', 'people') }}) as x

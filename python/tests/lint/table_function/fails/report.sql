@@ -1,0 +1,1 @@
+select f.secret from {{ ref('first') }}(1) as f

@@ -1,0 +1,1 @@
+select f.id from {{ ref('first') }}(1) as f

@@ -1,0 +1,1 @@
+with u as (select id from {{ source('raw', 'people') }} union all by name select id, secret from {{ source('raw', 'people') }}) select * from u

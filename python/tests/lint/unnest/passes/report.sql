@@ -1,0 +1,1 @@
+select w.word from {{ source('raw', 'people') }} as p, unnest(string_split(p.name, ' ')) as w(word)

@@ -1,0 +1,1 @@
+select unnest(string_split(secret, ' ')) as word from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select unnest(string_split(name, ' ')) as word from {{ source('raw', 'people') }}

@@ -1,0 +1,1 @@
+select id from {{ source('raw', 'people') }}

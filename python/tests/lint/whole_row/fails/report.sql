@@ -1,0 +1,1 @@
+select to_json(p) as x from {{ source('raw', 'people') }} as p
