@@ -53,7 +53,7 @@
             {% endfor %}
             {% for column, list in (items or {}).items() -%}
             unnest(coalesce(from_json(entry -> '$.{{ list }}', '["VARCHAR"]'), [null])) as {{ column }},
-            unnest(coalesce(range(1, json_array_length(entry -> '$.{{ list }}') + 1), [null])) as position,
+            unnest(coalesce(range(1, cast(json_array_length(entry -> '$.{{ list }}') as bigint) + 1), [null])) as position,
             {% endfor %}
         from (
             select

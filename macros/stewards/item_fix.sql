@@ -19,6 +19,6 @@
 {% macro shell_word(name) -%}
     case
         when regexp_full_match({{ name }}, '[A-Za-z0-9_./:@%+,-]+') then {{ name }}
-        else '''' || replace({{ name }}, '''', '''\''''''') || ''''
+        else '''' || replace({{ name }}, '''', '''\''''') || ''''
     end
 {%- endmacro %}

@@ -19,6 +19,8 @@ ROOMS = {
     "baseline": "overlay",
     "supersede": "overlay",
     "withdraw": "overlay",
+    "worklist": "overlay",
+    "steward": "overlay",
     "as-of": "reads",
     "history": "reads",
     "diff": "reads",
