@@ -29,6 +29,7 @@ ROOMS = {
     "sql": "reads",
     "publish": "reads",
     "status": "reads",
+    "erase": "reads",
     "conformance": "reads",
     "serve": "service",
 }

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
-{#- A record must go on saying what it said when a build first saw it (T10). One that says that again, as after a repair, passes. -#}
+{#- A record must go on saying what it said when a build first saw it (T10). One that says that again, as after a repair, passes; so does one of
+    which exactly what a redaction names was erased, and says what the redaction put there (L8). -#}
 with
 
 stores as (select * from {{ governed_memory.relation('stores') }}),
@@ -40,13 +41,23 @@ differences as (
     where not originals.is_current
 ),
 
+redacted as (
+    select store_id, record_id, list(field_fingerprint) as fields
+    from {{ governed_memory.relation('redactions') }}
+    group by all
+),
+
 changes as (
     select
-        *,
+        differences.*,
         list_transform(
-            list_filter(first_fields, lambda field: not list_contains(current_fields, field)), lambda field: split_part(field, '=', 1)
-        ) as changed_fields
+            list_filter(differences.first_fields, lambda field: not list_contains(differences.current_fields, field)), lambda field: split_part(field, '=', 1)
+        ) as all_changed,
+        list_transform(list_intersect(redacted.fields, differences.current_fields), lambda field: split_part(field, '=', 1)) as erased,
+        list_filter(all_changed, lambda field: not list_contains(coalesce(erased, []), field)) as changed_fields
     from differences
+    left join redacted
+        on differences.store_id = redacted.store_id and differences.record_id = redacted.record_id
 ),
 
 -- where several rows share the id, the one that has changed least
@@ -57,7 +68,7 @@ rewritten as (
         bool_and(is_removed) as is_removed,
         arg_min(changed_fields, (len(changed_fields), changed_fields)) as changed_fields
     from changes
-    where is_removed or is_read_alike
+    where is_removed or (is_read_alike and (len(changed_fields) > 0 or coalesce(len(erased), 0) = 0))
     group by all
 ),
 
