@@ -70,12 +70,18 @@ class World:
         self.place = folder
 
     def steward(self, *arguments: str) -> None:
-        register = {"transfer": "concept_ownerships", "policy": "policies", "question-class": "question_classes", "expect": "expected_concepts", "party": "parties"}
+        register = {
+            "transfer": "concept_ownerships",
+            "policy": "policies",
+            "question-class": "question_classes",
+            "expect": "expected_concepts",
+            "party": "parties",
+        }
         file = str(self.place / f"{register[arguments[0]]}.jsonl")
         assert main(["steward", *arguments, "--by", "ada", "--because", "agreed", "--file", file]) == 0
 
     def build(self) -> duckdb.DuckDBPyConnection:
-        connection = self.project.run("steward_worklist", "policies", "policy_criteria", "parties", "question_classes", "redactions")
+        connection = self.project.run("steward_worklist", "policies", "policy_criteria", "parties", "question_classes", "redactions", "stg_registers")
         return connection
 
 
@@ -130,9 +136,13 @@ def test_l8_a_redaction_is_a_row_of_its_register(world: World) -> None:
 
 
 def test_l6_a_conflict_is_listed_with_the_change_that_ends_it(world: World) -> None:
-    [(detail, fix, answers, since, party)] = rows(world, "select detail, fix, affected_answers, since_on, party_id from steward_worklist where kind = 'conflict'")
+    [(detail, fix, answers, since, party)] = rows(
+        world, "select detail, fix, affected_answers, since_on, party_id from steward_worklist where kind = 'conflict'"
+    )
     assert (detail, answers, since) == ("undecided between R-1, R-2, R-3", 1, None)
-    assert fix == f"Append one record that replaces every side: `gmem supersede --store=s --of=R-1 --of=R-2 --of=R-3 --id=NEW_ID --from={ON_DATE} --value=VALUE`"
+    assert (
+        fix == f"Append one record that replaces every side: `gmem supersede --store=s --of=R-1 --of=R-2 --of=R-3 --id=NEW_ID --from={ON_DATE} --value=VALUE`"
+    )
     assert party == "data-office"
 
 
@@ -157,7 +167,7 @@ def test_g7_nothing_that_a_restricted_record_says_is_on_the_worklist(world: Worl
 @pytest.fixture
 def desk(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an empty trace, from which the built database is read."""
-    monkeypatch.setenv("GMEM_DATABASE", str(world.folder / "opened.duckdb"))
+    monkeypatch.setenv("GMEM_DATABASE", str(world.folder / "built.duckdb"))
     return tmp_path / "trace.jsonl"
 
 
@@ -180,11 +190,20 @@ def test_l6_a_snoozed_item_is_hidden_until_its_day_and_never_lost(desk: Path, ca
     assert note(desk, "snooze", name, "--until", "2026-07-02", "--because", "waits for the audit") == 0
     assert listed(desk, capsys, "--kind", "conflict") == []
     [shown] = listed(desk, capsys, "--kind", "conflict", "--all")
-    assert (shown["acknowledged_by"], shown["assigned_to"], shown["snoozed_until"], shown["snooze_reason"]) == ("ada", "bob", "2026-07-02", "waits for the audit")
+    assert (shown["acknowledged_by"], shown["assigned_to"], shown["snoozed_until"], shown["snooze_reason"]) == (
+        "ada",
+        "bob",
+        "2026-07-02",
+        "waits for the audit",
+    )
     assert [found["item_id"] for found in listed(desk, capsys, "--party", "bob", "--all")] == [name]
     assert main(["worklist", "history", name[:8], "--file", str(desk)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("  ", 2)[2] for line in lines[:-1]] == ["acknowledge, by ada", "assign to bob, by ada", "snooze until 2026-07-02, by ada: waits for the audit"]
+    assert [line.split("  ", 2)[2] for line in lines[:-1]] == [
+        "acknowledge, by ada",
+        "assign to bob, by ada",
+        "snooze until 2026-07-02, by ada: waits for the audit",
+    ]
     before = desk.read_bytes()
     assert note(desk, "assign", name, "--to-nobody") == 0
     assert desk.read_bytes().startswith(before)
@@ -245,7 +264,7 @@ def test_l7_writers_at_once_lose_no_entry(tmp_path: Path) -> None:
 
 def test_l7_the_history_of_a_register_says_who_and_why(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    assert main(["steward", "history", "--database", str(world.folder / "opened.duckdb"), "--of", "given_up", "--register", "concept_ownerships"]) == 0
+    assert main(["steward", "history", "--database", str(world.folder / "built.duckdb"), "--of", "given_up", "--register", "concept_ownerships"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4 and "owned by nobody" in lines[1] and "by ada: agreed" in lines[0]
 
@@ -271,4 +290,7 @@ def test_an_entry_that_says_too_little_is_refused(arguments: list[str], said: st
 def test_a_project_that_attaches_no_file_says_how(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--by", "ada", "--because", "x", "--database", str(built)]
     assert main(["steward", "expect", "--concept", "c", *arguments]) == 2
-    assert "attaches no file that entries can be appended to; name one with --file, and attach it as `registers: expected_concepts: {appended:" in capsys.readouterr().err
+    assert (
+        "attaches no file that entries can be appended to; name one with --file, and attach it as `registers: expected_concepts: {appended:"
+        in capsys.readouterr().err
+    )

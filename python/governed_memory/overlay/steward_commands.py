@@ -49,7 +49,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     question_class.add_argument("--description", metavar="TEXT", help="what its questions are about")
     expect = _add(ways, "expect", "expected_concepts", "a concept that a store is meant to hold", _expect)
     expect.add_argument("--concept", required=True, metavar="CONCEPT", help="the concept")
-    expect.add_argument("--store", metavar="NAME", help="of this store; of all if left out. What is no longer expected is named as the entry that expects it named it")
+    expect.add_argument("--store", metavar="NAME", help="of this store; of all if left out, which is an entry of its own")
     party = _add(ways, "party", "parties", "a party that owns concepts or reads records", _party)
     party.add_argument("--party", required=True, metavar="PARTY", help="the name that records write")
     party.add_argument("--name", metavar="TEXT", help="the name to show")
@@ -71,7 +71,7 @@ def _add(ways: Any, name: str, register_id: str, text: str, said: Callable[[argp
     parser.add_argument("--from", dest="start", metavar="DATE", help="the first day on which it holds (default: today, in UTC)")
     parser.add_argument("--by", required=True, metavar="WHO", help="who says so")
     parser.add_argument("--because", required=True, metavar="WHY", help="why")
-    parser.add_argument("--file", metavar="FILE", help=f"the .jsonl file it is appended to (default: the one that the project attaches as register {register_id})")
+    parser.add_argument("--file", metavar="FILE", help=f"the .jsonl file to append to (default: the one attached as register {register_id})")
     parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.set_defaults(run=run_change, register_id=register_id, said=said)
     return parser

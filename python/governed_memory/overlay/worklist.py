@@ -75,7 +75,9 @@ def items(
         """select * from steward_items
         where (not is_snoozed or $with_snoozed) and coalesce(kind = $kind, true) and coalesce(store_id = $store, true)
         and coalesce(coalesce(assigned_to, party_id) = $party, $party is null)
-        order by coalesce(requirement <> 'MUST', kind <> 'conflict'), affected_answers desc, level, store_id, kind, rule_id, concept_id, record_id, detail, item_id""",
+        order by
+            coalesce(requirement <> 'MUST', kind <> 'conflict'), affected_answers desc, level,
+            store_id, kind, rule_id, concept_id, record_id, detail, item_id""",
         {"with_snoozed": with_snoozed, "kind": kind, "store": store, "party": party},
     )
 
@@ -92,7 +94,7 @@ def named(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[s
             raise InputError(f"item {name!r}: write at least {LEAST} characters of its name, as `gmem worklist list` shows it")
         meant = warehouse.rows(connection, "select item_id from steward_items where starts_with(item_id, $name) order by 1 limit 2", {"name": name.lower()})
         if len(meant) != 1:
-            what = "several open items begin so; write more of it" if meant else "no open item begins so; `gmem worklist list --all` shows those of the last build"
+            what = "several open items begin so; write more of it" if meant else "no open item begins so; `gmem worklist list --all` shows them"
             raise InputError(f"item {name!r}: {what}")
         found.append(str(meant[0]["item_id"]))
     return list(dict.fromkeys(found))

@@ -61,7 +61,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps([_plain(item) for item in found], ensure_ascii=False, indent=1))
         return 0
-    [counts] = warehouse.rows(connection, "select count(*) filter (where is_snoozed) as snoozed, any_value(on_date) as on_date from stg_build left join steward_items on true")
+    [counts] = warehouse.rows(connection, "select on_date, (select count(*) from steward_items where is_snoozed) as snoozed from stg_build")
     shown = found if arguments.limit <= 0 else found[: arguments.limit]
     for item in shown:
         print("\n".join(map(one_line, _lines(item))))

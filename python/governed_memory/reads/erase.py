@@ -100,8 +100,8 @@ def erase(store: StoreFile, request: Request, noted_in: Path, host: Host | None 
     """
     if store.format() != JSON_LINES:
         raise InputError(
-            f"{store.path}: is {store.format()}, and only JSON Lines can be rewritten line by line; erase it where the rows are kept, and note it in {noted_in} "
-            "(docs/stewards.md)"
+            f"{store.path}: is {store.format()}, and only JSON Lines can be rewritten line by line; erase it where the rows are kept, and note it in "
+            f"{noted_in} (docs/stewards.md)"
         )
     _expect_erasable(request)
     attestations = place_beside(store)
@@ -205,9 +205,11 @@ class _Found:
 def _note(store: StoreFile, request: Request, found: _Found, noted_in: Path) -> None:
     """Append the redaction, unless an erasure that was cut off has noted it already."""
     fields = [HELD_AS.get(role, role) for role in found.fields]
-    noted = [entry.said for entry in registers.read_entries(noted_in) if (entry.said.get("store_id"), entry.said.get("record_id")) == (store.store_id, found.record_id)]
+    ours = (store.store_id, found.record_id)
+    noted = [entry.said for entry in registers.read_entries(noted_in) if (entry.said.get("store_id"), entry.said.get("record_id")) == ours]
     if not found.lines and not noted:
-        raise InputError(f"{store.path}: record {request.record_id!r} holds none of {', '.join(request.roles)}, and no key without a role: there is nothing to erase")
+        what = f"{', '.join(request.roles)}, and no key without a role"
+        raise InputError(f"{store.path}: record {request.record_id!r} holds none of {what}: there is nothing to erase")
     told = {field for said in noted for field in said.get("fields") or []} | {key for said in noted for key in said.get("keys") or []}
     if set(fields) | set(found.keys) <= told:
         return

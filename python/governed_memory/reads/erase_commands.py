@@ -32,7 +32,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--asked-by", required=True, metavar="WHO", help="who asked for it")
     parser.add_argument("--because", required=True, metavar="WHY", help="why, for example the law or the request")
     parser.add_argument("--by", required=True, metavar="WHO", help="who carries it out")
-    parser.add_argument("--field", action="append", default=[], metavar="ROLE", help=f"erase this too, besides value: {', '.join(ERASABLE[1:])}; may be repeated")
+    parser.add_argument(
+        "--field", action="append", default=[], metavar="ROLE", help=f"erase this too, besides value: {', '.join(ERASABLE[1:])}; may be repeated"
+    )
     parser.add_argument("--keep", action="append", default=[], metavar="KEY", help="leave this key, which has no role; all others of the record go")
     parser.add_argument("--file", metavar="FILE", help="where it is noted (default: the register redactions of the project, else beside the store)")
     parser.add_argument("--host", metavar="FILE", help="the host file with the keys, where the store is attested (default: GMEM_HOST)")
@@ -114,7 +116,7 @@ def _in_database(store: StoreFile, database: Path, record_id: str) -> Iterator[s
         yield f"look at: {message(str(error))}"
         return
     if counts["record_rows"]:
-        yield f"still there: {database} holds the record as the last build read it; run `dbt build`, then write the file anew, since a database keeps freed pages"
+        yield f"still there: {database} holds the record as the last build read it; build it anew in an empty file, since a database keeps freed pages"
     if counts["record_ledger"]:
         yield f"still there: the ledger in {database} keeps a 16-digit hash of each field as it was"
     if counts["baseline_entries"]:

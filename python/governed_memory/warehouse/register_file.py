@@ -37,8 +37,8 @@ def register_file(register_id: str, given: str | None, database: str | None = No
         place = register_files(database).get(register_id)
         if place is None:
             raise InputError(
-                f"{register_id}: the project built in {built_path(database)} attaches no file that entries can be appended to; name one with --file, and attach "
-                f"it as `registers: {register_id}: {{appended: [SOURCE, TABLE]}}` (docs/stewards.md)"
+                f"{register_id}: the project built in {built_path(database)} attaches no file that entries can be appended to; name one with --file, "
+                f"and attach it as `registers: {register_id}: {{appended: [SOURCE, TABLE]}}` (docs/stewards.md)"
             )
         return place
     path = Path(given)
