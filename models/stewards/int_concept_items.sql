@@ -34,7 +34,7 @@ conflict_items as (
         record_ids,
         since_on,
         affected_answers,
-        cast(to_json(record_ids) as varchar) as distinction,
+        to_json(record_ids)::varchar as distinction,
         null::varchar as claimed_owner,
         null::varchar as claimed_role
     from {{ governed_memory.relation('int_conflicts') }}
@@ -53,7 +53,7 @@ supersession_items as (
         [record_id, predecessor_id] as record_ids,
         null::date as since_on,
         null::bigint as affected_answers,
-        cast(to_json([record_id, predecessor_id]) as varchar) as distinction,
+        to_json([record_id, predecessor_id])::varchar as distinction,
         claimed_owner,
         claimed_role
     from {{ governed_memory.relation('int_lost_supersessions') }}
@@ -72,5 +72,5 @@ items as (
 
 select
     * exclude (distinction),
-    cast(to_json([kind, store_id, concept_id, distinction]) as varchar) as identity
+    to_json([kind, store_id, concept_id, distinction])::varchar as identity
 from acting

@@ -41,7 +41,7 @@ open_findings as (
         null::bigint as affected_answers,
         party_id,
         party_role,
-        cast(to_json([fingerprint, predecessor_id, cast(row_number() over alike as varchar)]) as varchar) as identity
+        to_json([fingerprint, predecessor_id, (row_number() over alike)::varchar])::varchar as identity
     from findings
     window alike as (partition by fingerprint, predecessor_id order by record_index, detail)
 )

@@ -28,9 +28,14 @@ of_stores as (
     group by all
 ),
 
+sides as (
+    select store_id, unnest(record_ids) as record_id
+    from answers
+),
+
 of_records as (
     select store_id, record_id, count(*) as answer_count
-    from (select distinct store_id, concept_id, question_class_id, unnest(record_ids) as record_id from answers)
+    from sides
     group by all
 ),
 

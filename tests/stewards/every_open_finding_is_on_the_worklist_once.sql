@@ -15,7 +15,9 @@ items as (
     group by all
 )
 
-select *
+select
+    findings.*,
+    items.items
 from findings
 full outer join items on findings.store_id = items.store_id and findings.rule_id = items.rule_id
 where findings.findings is distinct from items.items

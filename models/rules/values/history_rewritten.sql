@@ -47,17 +47,26 @@ redacted as (
     group by all
 ),
 
-changes as (
+explained as (
     select
         differences.*,
-        list_transform(
-            list_filter(differences.first_fields, lambda field: not list_contains(differences.current_fields, field)), lambda field: split_part(field, '=', 1)
-        ) as all_changed,
-        list_transform(list_intersect(redacted.fields, differences.current_fields), lambda field: split_part(field, '=', 1)) as erased,
-        list_filter(all_changed, lambda field: not list_contains(coalesce(erased, []), field)) as changed_fields
+        -- fields that read exactly what a redaction put there
+        coalesce(list_intersect(redacted.fields, differences.current_fields), []) as erased_fields
     from differences
     left join redacted
         on differences.store_id = redacted.store_id and differences.record_id = redacted.record_id
+),
+
+changes as (
+    select
+        *,
+        list_filter(
+            list_transform(
+                list_filter(first_fields, lambda field: not list_contains(current_fields, field)), lambda field: split_part(field, '=', 1)
+            ),
+            lambda field: not list_contains(list_transform(erased_fields, lambda erased: split_part(erased, '=', 1)), field)
+        ) as changed_fields
+    from explained
 ),
 
 -- where several rows share the id, the one that has changed least
@@ -68,7 +77,7 @@ rewritten as (
         bool_and(is_removed) as is_removed,
         arg_min(changed_fields, (len(changed_fields), changed_fields)) as changed_fields
     from changes
-    where is_removed or (is_read_alike and (len(changed_fields) > 0 or coalesce(len(erased), 0) = 0))
+    where is_removed or (is_read_alike and (len(changed_fields) > 0 or len(erased_fields) = 0))
     group by all
 ),
 
