@@ -29,3 +29,31 @@
 {% macro names_several_owners() -%}
     coalesce(malformed_field is not null and list_unique(try_cast(try_cast(concept_owner as json) as varchar[])) > 1, false)
 {%- endmacro %}
+
+{#- Who must act (L5), as a clause `acting`: the rows of a clause with store_id, concept_id, claimed_owner and claimed_role, and beside each the
+    party and its role. The concept's owner in the register on the build's date; where the register does not name the concept, the owner that
+    is claimed; else the store's steward. -#}
+{% macro acting(rows) -%}
+routed as (
+    select
+        waiting.* exclude (claimed_owner, claimed_role),  -- noqa: RF02
+        -- an entry without a party says that nobody owns the concept, whatever a record claims
+        case when owners.concept_id is null then waiting.claimed_owner else owners.party_id end as owner_party,
+        case when owners.party_id is null or owners.party_id = waiting.claimed_owner then waiting.claimed_role end as role_at_owner,
+        stores.steward_party,
+        stores.steward_role
+    from {{ rows }} as waiting
+    inner join {{ governed_memory.relation('stores') }} as stores on waiting.store_id = stores.store_id
+    left join {{ governed_memory.relation('int_registered_owners') }} as owners
+        on waiting.concept_id = owners.concept_id and waiting.store_id = owners.store_id
+),
+
+acting as (
+    select
+        routed.* exclude (owner_party, role_at_owner, steward_party, steward_role),  -- noqa: RF02
+        coalesce(routed.owner_party, routed.steward_party) as party_id,
+        case when routed.owner_party is not null then coalesce(parties.owner_role, routed.role_at_owner) else routed.steward_role end as party_role
+    from routed
+    left join {{ governed_memory.relation('parties') }} as parties on routed.owner_party = parties.party_id
+)
+{%- endmacro %}

@@ -18,9 +18,13 @@
 {% macro field_fingerprints() -%}
     [
         {% for name, text in governed_memory.fingerprinted_fields().items() -%}
-        '{{ name }}=' || coalesce(left(md5({{ text }}), 16), ''){{ ',' if not loop.last }}
+        {{ governed_memory.field_fingerprint("'" ~ name ~ "'", text) }}{{ ',' if not loop.last }}
         {% endfor %}
     ]
+{%- endmacro %}
+
+{% macro field_fingerprint(name, text) -%}
+    {{ name }} || '=' || coalesce(left(md5({{ text }}), 16), '')
 {%- endmacro %}
 
 {#- How the rows of a store read, as one hash: fingerprints made under another mapping or zone say nothing of each other. -#}

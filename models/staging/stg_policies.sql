@@ -1,1 +1,1 @@
-{{ governed_memory.register('policies', {'policy_id': 'varchar', 'policy_text': 'varchar'}) }}
+{{ governed_memory.register('policies', {'policy_id': 'varchar', 'policy_text': 'varchar'}, key=['policy_id']) }}

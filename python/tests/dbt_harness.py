@@ -41,16 +41,23 @@ class Project:
     def __init__(self, folder: Path) -> None:
         self.folder = copy_project(folder / "project")
         self.vars: dict[str, Any] = {"stores": {}, "registers": {}}
+        self.files: dict[str, str] = {}
 
     def attach(self, store_id: str, location: Path | str | dict[str, str], **entry: Any) -> None:
         """Attach a file, or whatever the location is, under this name; a dictionary is the meta of the source."""
         meta = location if isinstance(location, dict) else {"external_location": str(location)}
         self.vars["stores"][store_id] = {"source": ["tested", store_id], "meta": meta, **entry}
 
+    def append_to(self, register: str, file: Path | str, base: str | None = None) -> None:
+        """Attach a file that entries of a register are appended to, and what it held before."""
+        self.files[f"{register}_file"] = str(file)
+        self.vars["registers"][register] = {"appended": ["tested", f"{register}_file"], **({"base": base} if base else {})}
+
     def dbt(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run one dbt command on the attached stores."""
         stores = {store_id: dict(entry) for store_id, entry in self.vars["stores"].items()}
         tables = [{"name": store_id, "meta": entry.pop("meta")} for store_id, entry in stores.items()]
+        tables += [{"name": name, "meta": {"external_location": location}} for name, location in self.files.items()]
         sources = {"version": 2, "sources": [{"name": "tested", "tables": tables}]}
         (self.folder / "models/staging/_tested__sources.yml").write_text(yaml.safe_dump(sources), encoding="utf-8")
         return dbt(self.folder, *arguments, "--vars", json.dumps({**self.vars, "stores": stores}), project=self.folder)

@@ -1,5 +1,6 @@
 {{ config(materialized='table') }}
-{#- A record must go on saying what it said when a build first saw it (T10). One that says that again, as after a repair, passes. -#}
+{#- A record must go on saying what it said when a build first saw it (T10). One that says that again, as after a repair, passes; so does one of
+    which exactly what a redaction names was erased, and says what the redaction put there (L8). -#}
 with
 
 stores as (select * from {{ governed_memory.relation('stores') }}),
@@ -40,13 +41,32 @@ differences as (
     where not originals.is_current
 ),
 
+redacted as (
+    select store_id, record_id, list(field_fingerprint) as fields
+    from {{ governed_memory.relation('redactions') }}
+    group by all
+),
+
+explained as (
+    select
+        differences.*,
+        -- fields that read exactly what a redaction put there
+        coalesce(list_intersect(redacted.fields, differences.current_fields), []) as erased_fields
+    from differences
+    left join redacted
+        on differences.store_id = redacted.store_id and differences.record_id = redacted.record_id
+),
+
 changes as (
     select
         *,
-        list_transform(
-            list_filter(first_fields, lambda field: not list_contains(current_fields, field)), lambda field: split_part(field, '=', 1)
+        list_filter(
+            list_transform(
+                list_filter(first_fields, lambda field: not list_contains(current_fields, field)), lambda field: split_part(field, '=', 1)
+            ),
+            lambda field: not list_contains(list_transform(erased_fields, lambda erased: split_part(erased, '=', 1)), field)
         ) as changed_fields
-    from differences
+    from explained
 ),
 
 -- where several rows share the id, the one that has changed least
@@ -57,7 +77,7 @@ rewritten as (
         bool_and(is_removed) as is_removed,
         arg_min(changed_fields, (len(changed_fields), changed_fields)) as changed_fields
     from changes
-    where is_removed or is_read_alike
+    where is_removed or (is_read_alike and (len(changed_fields) > 0 or len(erased_fields) = 0))
     group by all
 ),
 

@@ -11,7 +11,7 @@ from typing import Any
 from governed_memory.errors import InputError, message, one_line
 from governed_memory.file_options import add_reading, reading
 from governed_memory.overlay import baseline as baselines
-from governed_memory.overlay import change_commands, convert_commands, reports
+from governed_memory.overlay import change_commands, convert_commands, reports, steward_commands, worklist_commands
 from governed_memory.overlay.check import check
 from governed_memory.overlay.compact import compact, expand
 from governed_memory.overlay.forms.as_file import add_form, of_form
@@ -69,6 +69,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.set_defaults(run=run_profile)
     change_commands.register(commands)
     convert_commands.register(commands)
+    worklist_commands.register(commands)
+    steward_commands.register(commands)
 
 
 def run_check(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,15 @@ from governed_memory.errors import message, one_line
 from governed_memory.file_options import add_reading
 from governed_memory.overlay.compact import compact
 from governed_memory.overlay.forms.as_file import add_form
-from governed_memory.reads import ask_commands, attest_commands, conformance_commands, publish_commands, sql_commands, transpile_commands
+from governed_memory.reads import (
+    ask_commands,
+    attest_commands,
+    conformance_commands,
+    erase_commands,
+    publish_commands,
+    sql_commands,
+    transpile_commands,
+)
 from governed_memory.reads.as_of import COLUMNS, as_of_query, left_out, open_store
 from governed_memory.reads.diff import change_lines, diff_query
 from governed_memory.reads.history import history, timeline
@@ -64,6 +72,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         command.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     ask_commands.register(commands)
     attest_commands.register(commands)
+    erase_commands.register(commands)
     conformance_commands.register(commands)
     sql_commands.register(commands)
     publish_commands.register(commands)

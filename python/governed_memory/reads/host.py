@@ -14,10 +14,10 @@ from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.reads.keys import Keys, read_keys
 from governed_memory.warehouse import rows_as_sql
+from governed_memory.warehouse.register_file import CRITERIA
 
 INSIDE, OUTSIDE = "inside", "outside"
 REFERENCE_POLICY = "owner-then-latest"
-CRITERIA = ("source_rank", "latest_valid_from", "latest_recorded", "abstain")
 # What each part of the file may hold: {key: whether it must be there}.
 SECTIONS = {"callers", "owners", "policy", "policies", "concepts", "sources", "keys", "heads"}
 OWNER = {"concept": True, "party": False, "valid_from": False, "recorded_at": False, "store": False}

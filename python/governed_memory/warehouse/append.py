@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -71,18 +72,31 @@ def locked_path(place: Path, written: Path) -> Iterator[None]:
     Raises:
         InputError: another writer holds it for a minute, or it may not be written.
     """
+    handle = _locked_handle(place)
     try:
-        handle = os.open(place, os.O_RDONLY)
-    except OSError as error:
-        raise InputError(f"{place}: cannot be opened: {error.strerror}") from error
-    try:
-        if not os.access(place, os.W_OK):
-            raise InputError(f"{place}: may not be written; nothing was changed")
-        _wait(f"{place}: another writer holds it", lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB), BlockingIOError)
         if written.is_file():
             recover(written)
         yield
     finally:
+        os.close(handle)
+
+
+def _locked_handle(place: Path) -> int:
+    """A handle that holds the lock of what stands in this place now: one that waited may hold what was replaced meanwhile."""
+    while True:
+        try:
+            handle = os.open(place, os.O_RDONLY)
+        except OSError as error:
+            raise InputError(f"{place}: cannot be opened: {error.strerror}") from error
+        try:
+            if not os.access(place, os.W_OK):
+                raise InputError(f"{place}: may not be written; nothing was changed")
+            _wait(f"{place}: another writer holds it", partial(fcntl.flock, handle, fcntl.LOCK_EX | fcntl.LOCK_NB), BlockingIOError)
+            if os.path.samestat(os.fstat(handle), os.stat(place)):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
         os.close(handle)
 
 

@@ -1,0 +1,24 @@
+{#- The fix in one sentence, and behind it the command that makes it where there is one. Names come from the item, never a value: what the
+    steward has to say stands in capitals. -#}
+{% macro item_fix(items, rules, fixes, builds) -%}
+    coalesce({{ rules }}.fix, {{ fixes }}.sentence)
+    || coalesce(
+        ': `'
+        || replace(replace(replace(replace(
+            {{ fixes }}.command,
+            '{store}', {{ governed_memory.shell_word(items ~ '.store_id') }}),
+            '{concept}', coalesce({{ governed_memory.shell_word(items ~ '.concept_id') }}, 'CONCEPT')),
+            '{date}', cast({{ builds }}.on_date as varchar)),
+            '{of}', array_to_string(list_transform({{ items }}.record_ids, lambda name: '--of=' || {{ governed_memory.shell_word('name') }}), ' '))
+        || '`',
+        ''
+    )
+{%- endmacro %}
+
+{#- A name as a shell takes it for one word that means nothing else. -#}
+{% macro shell_word(name) -%}
+    case
+        when regexp_full_match({{ name }}, '[A-Za-z0-9_./:@%+,-]+') then {{ name }}
+        else '''' || replace({{ name }}, '''', '''\''''') || ''''
+    end
+{%- endmacro %}

@@ -1,0 +1,3 @@
+select * exclude (is_snoozed)
+from {{ governed_memory.relation('steward_items') }}
+where not is_snoozed

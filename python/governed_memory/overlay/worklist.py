@@ -1,0 +1,120 @@
+"""What waits for stewards, and what was done about it (rules L5, L6). What is open, hidden or done is the models' to say; here entries are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from governed_memory import warehouse
+from governed_memory.errors import InputError
+from governed_memory.warehouse import register_file
+from governed_memory.warehouse.connection import built_path
+
+REGISTER = "steward_actions"
+TRACE = f"stg_{REGISTER}"
+# Characters of an item's name that people see and write.
+SHOWN = 10
+LEAST = 4
+
+
+def trace_file(given: str | None, database: str | None) -> Path:
+    """The file that keeps what was done about items.
+
+    Raises:
+        InputError: none is given, and the project attaches none.
+    """
+    return register_file.register_file(REGISTER, given, database)
+
+
+def open_worklist(database: str | None, trace: Path | None) -> duckdb.DuckDBPyConnection:
+    """The items of the last build with what the trace says by now, as the models steward_items and steward_worklist.
+
+    Args:
+        database: the built database.
+        trace: the file; without one the trace is as the last build read it.
+
+    Raises:
+        InputError: there is no built database, it was built by an earlier version, or the trace cannot be read.
+    """
+    connection = warehouse.open_memory()
+    built = warehouse.attach_built(connection, database)
+    actions = f"select * from {built}.{TRACE}" if trace is None else warehouse.rows_as_sql(TRACE, _actions(trace))
+    try:
+        connection.execute(f"create table stg_build as select * from {built}.stg_build")
+        warehouse.build(connection, {"steward_worklist"}, given={TRACE: actions, "int_steward_items": f"select * from {built}.int_steward_items"})
+    except duckdb.CatalogException as error:
+        raise InputError(f"{built_path(database)}: holds no worklist; build it again with `dbt build`") from error
+    except duckdb.ConversionException as error:
+        raise InputError(f"{trace}: an entry holds a date or time that is none: {str(error).splitlines()[0]}") from error
+    return connection
+
+
+def _actions(trace: Path) -> list[dict[str, Any]]:
+    columns = warehouse.columns(TRACE)
+    entries = register_file.read_entries(trace, columns)
+    return [{**{name: entry.said.get(name) for name in columns}, "entry_number": entry.number} for entry in entries]
+
+
+def items(
+    connection: duckdb.DuckDBPyConnection, *, with_snoozed: bool = False, kind: str | None = None, store: str | None = None, party: str | None = None
+) -> list[dict[str, Any]]:
+    """The items that wait, what must be mended first and what most answers rest on before the rest.
+
+    Args:
+        connection: as `open_worklist` gives it.
+        with_snoozed: also those that are hidden.
+        kind: only these.
+        store: only of this store.
+        party: only what this party must do, or what was assigned to it.
+    """
+    return warehouse.rows(
+        connection,
+        """select * from steward_items
+        where (not is_snoozed or $with_snoozed) and coalesce(kind = $kind, true) and coalesce(store_id = $store, true)
+        and coalesce(coalesce(assigned_to, party_id) = $party, $party is null)
+        order by
+            coalesce(requirement <> 'MUST', kind <> 'conflict'), affected_answers desc, level,
+            store_id, kind, rule_id, concept_id, record_id, detail, item_id""",
+        {"with_snoozed": with_snoozed, "kind": kind, "store": store, "party": party},
+    )
+
+
+def named(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[str]:
+    """The items that these beginnings of their names mean.
+
+    Raises:
+        InputError: one means no open item, or several.
+    """
+    found = []
+    for name in names:
+        if len(name) < LEAST:
+            raise InputError(f"item {name!r}: write at least {LEAST} characters of its name, as `gmem worklist list` shows it")
+        meant = warehouse.rows(connection, "select item_id from steward_items where starts_with(item_id, $name) order by 1 limit 2", {"name": name.lower()})
+        if len(meant) != 1:
+            what = "several open items begin so; write more of it" if meant else "no open item begins so; `gmem worklist list --all` shows them"
+            raise InputError(f"item {name!r}: {what}")
+        found.append(str(meant[0]["item_id"]))
+    return list(dict.fromkeys(found))
+
+
+def note(trace: Path, item_ids: Sequence[str], action: str, *, by: str, because: str | None = None, **told: str | None) -> None:
+    """Append one entry for each item, all or none.
+
+    Raises:
+        InputError: the trace cannot be written.
+    """
+    at = register_file.now()
+    entries = [{"item_id": item, "action": action, **told, "reason": because, "acted_by": by, "acted_at": at} for item in item_ids]
+    register_file.append_entry(trace, entries)
+
+
+def history(trace: Path, beginning: str = "") -> list[dict[str, Any]]:
+    """What was done, in the order of the trace, also about items that are no longer open.
+
+    Raises:
+        InputError: the trace cannot be read.
+    """
+    return [action for action in _actions(trace) if str(action["item_id"]).startswith(beginning.lower())]

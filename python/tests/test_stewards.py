@@ -1,0 +1,296 @@
+"""What waits for stewards, what was done about it, and registers that are only added to (L5, L6, L7)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from dbt_harness import Project
+
+from governed_memory.cli import main
+
+MARK = "ZQX"
+BASE = {"valid_from": "2026-01-01", "valid_to": None, "source": "S-1", "concept_owner": "finance", "owner_role": "Head of Finance", "conflict_policy": None}
+ON_DATE = "2026-07-01"
+
+
+def record(record_id: str, concept: str, **more: Any) -> dict[str, Any]:
+    return {**BASE, "record_id": record_id, "concept": concept, "value": f"value of {record_id}", **more}
+
+
+# Ten questions: six that nothing or nobody answers, four that are sound.
+SOUND = ("sound", "withheld", "replaced", "registered")
+GAPS = {"never_there": "missing", "withdrawn": "missing", "lapsed": "not_in_force", "to_come": "not_in_force", "given_up": "unowned", "unclaimed": "unowned"}
+RECORDS = [
+    record("S-1", "sound"),
+    record("S-2", "withheld", value=f"{MARK} value", release_to=["board"], classification=f"{MARK} class"),
+    record("S-3", "replaced"),
+    record("S-4", "replaced", valid_from="2026-06-01", supersedes="S-3"),
+    record("S-5", "registered", concept_owner=None),
+    record("G-1", "withdrawn", withdrawal="it was wrong"),
+    record("G-2", "lapsed", valid_to="2026-06-30"),
+    record("G-3", "to_come", valid_from="2026-07-02"),
+    record("G-4", "given_up"),
+    record("G-5", "unclaimed", concept_owner=None),
+]
+RIVALS = [
+    record("R-1", "rivals", value=f"{MARK} one", release_to=["board"]),
+    record("R-2", "rivals", value=f"{MARK} two", source=None),
+    record("R-3", "rivals", value="three", valid_from="2026-02-01", supersedes="W-1"),
+    record("W-1", "rivals", withdrawal=f"{MARK} reason"),
+    record("E-1", "erased", value="what must go", note="also this"),
+]
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+class World:
+    """A project with one store, whose registers and trace are files that are only added to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = Project(folder)
+        self.folder = self.project.folder
+        self.project.vars["on_date"] = ON_DATE
+        self.project.attach("s", write(folder / "s.jsonl", RECORDS + RIVALS), target_level=0, steward="data-office", policy="undecided")
+        for register in ("concept_ownerships", "expected_concepts", "parties", "question_classes", "policies", "steward_actions"):
+            self.project.append_to(register, folder / f"{register}.jsonl")
+        self.project.append_to("policy_criteria", folder / "policies.jsonl")
+        self.project.append_to("redactions", folder / "s.redactions.jsonl")
+        for name in ("question_classes", "steward_actions"):
+            (folder / f"{name}.jsonl").touch()
+        erasure = ["--asked-by", "subject 7", "--because", "their request", "--by", "ada"]
+        assert main(["erase", "--store", str(folder / "s.jsonl"), "--record", "E-1", *erasure]) == 0
+        self.place = folder
+
+    def steward(self, *arguments: str) -> None:
+        register = {
+            "transfer": "concept_ownerships",
+            "policy": "policies",
+            "question-class": "question_classes",
+            "expect": "expected_concepts",
+            "party": "parties",
+        }
+        file = str(self.place / f"{register[arguments[0]]}.jsonl")
+        assert main(["steward", *arguments, "--by", "ada", "--because", "agreed", "--file", file]) == 0
+
+    def build(self) -> duckdb.DuckDBPyConnection:
+        connection = self.project.run("steward_worklist", "policies", "policy_criteria", "parties", "question_classes", "redactions", "stg_registers")
+        return connection
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Built twice: before and after later entries."""
+    made = World(tmp_path_factory.mktemp("stewards"))
+    made.steward("transfer", "--concept", "registered", "--to", "sales", "--from", "2026-01-01")
+    made.steward("transfer", "--concept", "given_up", "--to", "finance", "--from", "2026-01-01")
+    made.steward("transfer", "--concept", "given_up", "--to-nobody", "--from", "2026-06-01")
+    made.steward("transfer", "--concept", "given_up", "--to", "legal", "--from", "2026-07-02")
+    for concept in (*SOUND, *GAPS):
+        made.steward("expect", "--concept", concept, "--from", "2026-01-01")
+    made.steward("expect", "--concept", "not_any_more", "--from", "2026-01-01")
+    made.steward("expect", "--concept", "not_any_more", "--from", "2026-06-01", "--no-longer")
+    made.steward("policy", "--policy", "undecided", "--criterion", "latest_valid_from", "--from", "2026-01-01")
+    made.steward("policy", "--policy", "undecided", "--criterion", "source_rank", "--criterion", "abstain", "--from", "2026-06-01")
+    made.steward("policy", "--policy", "undecided", "--criterion", "latest_recorded", "--from", "2026-07-02")
+    made.steward("party", "--party", "finance", "--boundary", "inside", "--role", "Head", "--from", "2026-01-01")
+    made.steward("party", "--party", "finance", "--boundary", "inside", "--role", "CFO", "--from", "2026-07-01")
+    made.steward("party", "--party", "gone", "--boundary", "inside", "--from", "2026-01-01")
+    made.steward("party", "--party", "gone", "--from", "2026-06-01", "--no-longer")
+    made.opened = made.build()  # type: ignore[attr-defined]
+    return made
+
+
+def rows(world: World, sql: str) -> list[tuple[Any, ...]]:
+    return world.opened.execute(sql).fetchall()  # type: ignore[attr-defined]
+
+
+def test_c31_the_six_gaps_are_found_and_nothing_else(world: World) -> None:
+    """L6, C31: a concept that is withheld is held; one that is not expected any more is no gap."""
+    assert dict(rows(world, "select concept_id, gap from concept_gaps")) == GAPS
+    assert len(rows(world, "from concept_gaps")) == 6
+    listed = {concept for (concept,) in rows(world, "select concept_id from steward_worklist where kind = 'gap'")}
+    assert listed == set(GAPS)
+
+
+def test_l7_the_latest_entry_that_has_begun_counts_as_a_whole(world: World) -> None:
+    assert rows(world, "select position, criterion from policy_criteria order by 1") == [(1, "source_rank"), (2, "abstain")]
+    assert rows(world, "select party_id, owner_role, name from parties") == [("finance", "CFO", None)]
+    assert rows(world, "select count(*) from question_classes") == [(0,)]
+    assert rows(world, "select count(*) from concept_ownerships where concept_id = 'given_up'") == [(3,)]
+
+
+def test_l8_a_redaction_is_a_row_of_its_register(world: World) -> None:
+    assert rows(world, "select store_id, record_id, field, replacement, asked_by, because from redactions") == [
+        ("s", "E-1", "value", "[erased: E-1]", "subject 7", "their request")
+    ]
+    assert rows(world, "select value from records where record_id = 'E-1'") == [("[erased: E-1]",)]
+    assert b"must go" not in (world.place / "s.jsonl").read_bytes()
+
+
+def test_l6_a_conflict_is_listed_with_the_change_that_ends_it(world: World) -> None:
+    [(detail, fix, answers, since, party)] = rows(
+        world, "select detail, fix, affected_answers, since_on, party_id from steward_worklist where kind = 'conflict'"
+    )
+    assert (detail, answers, since) == ("undecided between R-1, R-2, R-3", 1, None)
+    assert (
+        fix == f"Append one record that replaces every side: `gmem supersede --store=s --of=R-1 --of=R-2 --of=R-3 --id=NEW_ID --from={ON_DATE} --value=VALUE`"
+    )
+    assert party == "data-office"
+
+
+def test_l6_a_supersession_without_effect_is_one_item_that_says_why(world: World) -> None:
+    found = rows(world, "select record_id, rule_id, detail from steward_worklist where kind = 'ineffective_supersession'")
+    assert found == [("R-3", "supersession_ineffective", "supersedes W-1, points_at_withdrawal")]
+    assert rows(world, "select count(*) from steward_worklist where rule_id = 'supersession_ineffective'") == [(1,)]
+    open_findings = "select count(*) from findings where not is_waived"
+    items = "select count(*) from steward_worklist where rule_id is not null"
+    assert rows(world, open_findings) == rows(world, items)
+
+
+def test_g7_nothing_that_a_restricted_record_says_is_on_the_worklist(world: World) -> None:
+    for name in ("steward_worklist", "concept_gaps", "int_conflicts"):
+        assert MARK not in json.dumps(rows(world, f"from {name}"), default=str)
+    assert rows(world, f"select count(*) from records where value like '%{MARK}%'") == [(3,)]
+
+
+# The commands
+
+
+@pytest.fixture
+def desk(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an empty trace, from which the built database is read."""
+    monkeypatch.setenv("GMEM_DATABASE", str(world.folder / "built.duckdb"))
+    return tmp_path / "trace.jsonl"
+
+
+def listed(trace: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["worklist", "list", "--json", "--file", str(trace), *options]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def note(trace: Path, *arguments: str) -> int:
+    return main(["worklist", *arguments, "--by", "ada", "--file", str(trace)])
+
+
+def test_l6_a_snoozed_item_is_hidden_until_its_day_and_never_lost(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    [item] = listed(desk, capsys, "--kind", "conflict")
+    name = item["item_id"]
+    assert note(desk, "acknowledge", name[:8]) == 0
+    assert note(desk, "assign", name, "--to", "bob") == 0
+    assert note(desk, "snooze", name, "--until", "2026-07-02", "--because", "waits for the audit") == 0
+    assert listed(desk, capsys, "--kind", "conflict") == []
+    [shown] = listed(desk, capsys, "--kind", "conflict", "--all")
+    assert (shown["acknowledged_by"], shown["assigned_to"], shown["snoozed_until"], shown["snooze_reason"]) == (
+        "ada",
+        "bob",
+        "2026-07-02",
+        "waits for the audit",
+    )
+    assert [found["item_id"] for found in listed(desk, capsys, "--party", "bob", "--all")] == [name]
+    assert main(["worklist", "history", name[:8], "--file", str(desk)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ", 2)[2] for line in lines[:-1]] == [
+        "acknowledge, by ada",
+        "assign to bob, by ada",
+        "snooze until 2026-07-02, by ada: waits for the audit",
+    ]
+    before = desk.read_bytes()
+    assert note(desk, "assign", name, "--to-nobody") == 0
+    assert desk.read_bytes().startswith(before)
+    assert [found["assigned_to"] for found in listed(desk, capsys, "--kind", "conflict", "--all")] == [None]
+
+
+REFUSED = {
+    "a snooze without a reason": (["snooze", "{}", "--until", "2030-01-01"], "--because: an entry says why it was made"),
+    "a snooze that hides nothing": (["snooze", "{}", "--until", "2026-07-01", "--because", "x"], "--until: 2026-07-01 is not after 2026-07-01"),
+    "no date": (["snooze", "{}", "--until", "soon", "--because", "x"], "--until: 'soon' is no date"),
+    "an unknown item": (["acknowledge", "{}", "zzzzzz"], "item 'zzzzzz': no open item begins so"),
+    "too little of a name": (["acknowledge", "{}", "abc"], "item 'abc': write at least 4 characters"),
+    "nobody": (["assign", "{}", "--to", " "], "--to: an empty name assigns to nobody"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_noted_is_one_line_and_notes_nothing(case: str, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, said = REFUSED[case]
+    name = listed(desk, capsys)[0]["item_id"]
+    assert note(desk, *(argument.format(name) for argument in arguments)) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+    assert not desk.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "trace.jsonl, line 1: not JSON"),
+        ("[1]", "trace.jsonl, line 1: no entry; every line must be one JSON object"),
+        ('{"item_id": 7}', "trace.jsonl, line 1: item_id is no text"),
+        ('{"item_id": "a", "acted_by": "x", "action": "snooze", "snoozed_until": "soon"}', "trace.jsonl: an entry holds a date or time that is none"),
+    ],
+)
+def test_a_trace_that_was_changed_by_hand_is_refused_by_its_line(line: str, said: str, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.write_text(line + "\n")
+    assert main(["worklist", "list", "--file", str(desk)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_g7_no_command_shows_what_a_restricted_record_says(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["worklist", "list", "--all", "--limit", "0", "--file", str(desk)]) == 0
+    told = capsys.readouterr()
+    assert "R-1" in told.out and MARK not in told.out + told.err
+
+
+def test_l7_writers_at_once_lose_no_entry(tmp_path: Path) -> None:
+    file = tmp_path / "parties.jsonl"
+    common = ["--boundary", "inside", "--by", "ada", "--because", "new", "--file", str(file), "--database", str(tmp_path / "none.duckdb")]
+    writers = [threading.Thread(target=main, args=(["steward", "party", "--party", f"p{number}", *common],)) for number in range(8)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert {json.loads(line)["party_id"] for line in file.read_text().splitlines()} == {f"p{number}" for number in range(8)}
+
+
+def test_l7_the_history_of_a_register_says_who_and_why(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["steward", "history", "--database", str(world.folder / "built.duckdb"), "--of", "given_up", "--register", "concept_ownerships"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4 and "owned by nobody" in lines[1] and "by ada: agreed" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["transfer", "--concept", "c", "--to", "x"], "--from: who owned a concept when decides"),
+        (["party", "--party", "x"], "--boundary: an entry says everything"),
+        (["policy", "--policy", "x"], "--criterion: an entry says everything"),
+        (["expect", "--concept", " "], "concept_id: is blank"),
+        (["expect", "--concept", "c", "--from", "1.1.2026"], "--from: '1.1.2026' is no date"),
+    ],
+)
+def test_an_entry_that_says_too_little_is_refused(arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "register.jsonl"
+    assert main(["steward", *arguments, "--by", "ada", "--because", "x", "--file", str(file)]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+    assert not file.exists()
+
+
+def test_a_project_that_attaches_no_file_says_how(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--by", "ada", "--because", "x", "--database", str(built)]
+    assert main(["steward", "expect", "--concept", "c", *arguments]) == 2
+    assert (
+        "attaches no file that entries can be appended to; name one with --file, and attach it as `registers: expected_concepts: {appended:"
+        in capsys.readouterr().err
+    )

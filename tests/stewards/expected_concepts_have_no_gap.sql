@@ -1,0 +1,2 @@
+{{ config(severity='warn', meta={'maturity': 'experimental'}) }}
+select * from {{ governed_memory.relation('concept_gaps') }}
