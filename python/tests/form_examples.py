@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from governed_memory.overlay.forms.registry import FORMS, Form, form
+from governed_memory.overlay.forms.registry import FORMS
 from governed_memory.overlay.forms.store import FormStore
 from governed_memory.warehouse.json_text import Number
 
@@ -44,16 +45,7 @@ OTHER_VALUES: tuple[Any, ...] = (
 
 def available() -> list[str]:
     """The forms whose module is there."""
-    return [name for name in FORMS if _module(name)]
-
-
-def _module(name: str) -> Form | None:
-    try:
-        return form(name)
-    except ModuleNotFoundError as error:
-        if error.name != FORMS[name]:
-            raise
-        return None
+    return [name for name, module in FORMS.items() if find_spec(module)]
 
 
 def place(folder: Path, name: str, ending: str | None = None) -> Path:

@@ -70,7 +70,8 @@ def read_graph(path: Path) -> Graph:
         else:
             raise InputError(f"{place}: is neither an edge nor a node: it has none of labels, {', '.join(sorted(EDGE_KEYS))}")
     said = {uuid for uuid, (_, edge) in edges.items() if _may_be_relation(edge, nodes)}
-    about = {uuid for uuid in said if edges[uuid][1]["name"] == "OWNED_BY" or edges[uuid][1]["source_node_uuid"] in edges.keys() - said}
+    plain = edges.keys() - said
+    about = {uuid for uuid in said if edges[uuid][1]["name"] == "OWNED_BY" or edges[uuid][1]["source_node_uuid"] in plain}
     facts = {uuid: edge for uuid, edge in edges.items() if uuid not in about}
     used = {end for _, edge in edges.values() for end in (edge.get("source_node_uuid"), edge.get("target_node_uuid"))}
     idle = [node for uuid, node in nodes.items() if uuid not in used and POLICY not in node["labels"] and not (node.get("attributes") or {}).get(EXPECTED)]

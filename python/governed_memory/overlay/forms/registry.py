@@ -27,8 +27,11 @@ def form(name: str) -> Form:
     """The form of that name.
 
     Raises:
-        InputError: there is no such form.
+        InputError: there is no such form, or a library that it needs is not installed.
     """
     if name not in FORMS:
         raise InputError(f"{name!r} is no form; {did_you_mean(name, FORMS) or 'expected one of ' + ', '.join(FORMS)}")
-    return cast(Form, import_module(FORMS[name]))
+    try:
+        return cast(Form, import_module(FORMS[name]))
+    except ModuleNotFoundError as error:
+        raise InputError(f"the form {name!r} needs {error.name!r}, which is not installed") from error

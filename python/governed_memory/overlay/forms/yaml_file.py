@@ -43,7 +43,9 @@ def yaml_text(value: Any) -> str:
     """A value as YAML, in which every text reads back as itself, here and with any other reader of YAML."""
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    fast: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Dumper(fast):  # type: ignore[misc]
         def ignore_aliases(self, data: Any) -> bool:
             return True
 
