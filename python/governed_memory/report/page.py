@@ -24,7 +24,6 @@ LINKED = {
     "Great Expectations Data Docs": ("gx_docs/index.html",),
 }
 GENERATOR = '<meta name="generator" content="gmem report">'
-AUDIENCE = '<meta name="audience" content="{}">'
 # Characters at the start of a page within which it says what it is.
 HEAD = 2000
 
