@@ -77,6 +77,9 @@ def flow(sql: str, dialect: str, find: Find, columns: Columns, parameters: Colle
     except SqlglotError as error:
         # not its text, which quotes the SQL and so perhaps a value
         return Flow(rest=set(), is_read=False, problems=[f"its SQL cannot be read ({type(error).__name__}{_place(error)})"])
+    except (ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
+        # sqlglot meets with something that it did not foresee
+        return Flow(rest=set(), is_read=False, problems=[f"its SQL cannot be followed ({type(error).__name__})"])
 
 
 def _follow(pass_: _Pass, tree: exp.Expr) -> Flow:
@@ -292,7 +295,7 @@ class _Pass:
             part = expression.args.get(key)
             yield from (node for node in (part if isinstance(part, list) else [part]) if isinstance(node, exp.Expr))
         for join in expression.find_all(exp.Join):
-            if join.find_ancestor(exp.Query) is expression:
+            if join.find_ancestor(exp.Select, exp.SetOperation) is expression:
                 yield from (node for key in ("on", "match_condition") if isinstance(node := join.args.get(key), exp.Expr))
 
     def _leaves(self, node: exp.Expr, scope: Scope, selected: Flow | None = None) -> tuple[set[Leaf], set[Leaf]]:
@@ -353,8 +356,10 @@ class _Pass:
         return self._from_table(source, alias, name, scope)
 
     def _from_table(self, table: exp.Expr, alias: str, name: str, scope: Scope) -> set[Leaf]:
-        uid = self.uids.get(table.name)
+        uid = self.uids.get(table.name.lower())  # some dialects put names in upper case
         if uid is None:
+            if not isinstance(table.this, exp.Func):
+                self.lost[f"it is not known what {table.name!r} is"] = None
             # a function that makes rows, or what has been named as a problem already
             return self._leaves(table.this, scope)[0] if isinstance(table.this, exp.Func) else set()
         columns = [column.lower() for column in self.columns(uid)]
