@@ -225,3 +225,51 @@ def test_a_manifest_that_cannot_be_used_is_one_line(text: str | bytes | None, wo
     assert main(["lint-disclosure", "--manifest", str(file)]) == 2
     error = capsys.readouterr().err
     assert (words in error, error.count("\n"), error.startswith("gmem lint-disclosure: ")) == (True, 1, True), error
+
+
+@pytest.mark.parametrize(
+    ("adapter", "sql", "found"),
+    [
+        ("snowflake", 'select P.SECRET as "X" from DB.RAW.PEOPLE as p', ["value report.x <- people.secret"]),
+        ("snowflake", "select f.value as x from db.raw.people as p, lateral flatten(input => p.secret) as f", ["value report.x <- people.secret"]),
+        ("snowflake", "select Id, Name from DB.RAW.PEOPLE", []),
+        ("bigquery", "select s as y from `db`.`raw`.`people` as p, unnest(split(p.secret)) as s", ["value report.y <- people.secret"]),
+        ("bigquery", "select * except (secret) from `db`.`raw`.`people`", []),
+        ("spark", "select w from `raw`.`people` lateral view explode(split(secret, ' ')) t as w", ["value report.w <- people.secret"]),
+        ("sqlserver", "select x.id from db.raw.people p cross apply (select top 1 p.secret as id) x", ["value report.id <- people.secret"]),
+        (
+            "postgres",
+            "select id from (db.raw.people p join db.raw.orders o on p.id = o.person_id and p.secret is null)",
+            ["influences report <- people.secret"],
+        ),
+        (
+            "duckdb",
+            "select * from (summarize db.raw.people)",
+            ["unresolved report: it selects columns by a star or a pattern whose relation's columns are not known"],
+        ),
+    ],
+)
+def test_g7_other_dialects_and_odd_corners(adapter: str, sql: str, found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = written_by_hand(PASSING)
+    manifest["metadata"]["adapter_type"] = adapter
+    manifest["nodes"]["model.p.report"] |= {"compiled_code": sql, "depends_on": {"nodes": []}}
+    assert said(run(manifest, capsys, folder=tmp_path)[1]) == found
+
+
+def test_a_dialect_that_cannot_be_read_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = written_by_hand(PASSING)
+    manifest["metadata"]["adapter_type"] = "cobol"
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert main(["lint-disclosure", "--manifest", str(tmp_path / "manifest.json")]) == 2
+    assert capsys.readouterr().err.startswith("gmem lint-disclosure: the manifest is for 'cobol', whose SQL cannot be read; known are ")
+
+
+def test_snapshots_and_seeds_hand_on_columns_and_whole_relations_may_be_restricted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = written_by_hand(PASSING)
+    seed = {**NODE, "resource_type": "seed", "name": "codes", "alias": "codes", "config": {"meta": {"restricted": True}}}
+    kept = {**NODE, "resource_type": "snapshot", "name": "kept", "alias": "kept", "compiled_code": 'select * from "db"."raw"."people"'}
+    manifest["nodes"] |= {"seed.p.codes": seed, "snapshot.p.kept": kept | {"depends_on": {"nodes": ["source.p.raw.people"]}}}
+    report = manifest["nodes"]["model.p.report"]
+    report |= {"compiled_code": "select k.*, c.code from db.main.kept k, db.main.codes c", "depends_on": {"nodes": ["snapshot.p.kept", "seed.p.codes"]}}
+    lines = said(run(manifest, capsys, folder=tmp_path)[1])
+    assert lines == ["value report.code <- codes.code", "value report.secret <- kept.secret <- people.secret"]

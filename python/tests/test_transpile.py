@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,3 +183,8 @@ def test_what_cannot_be_used_is_one_line(options: list[str], words: str, capsys:
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+def test_other_commands_of_the_room_start_without_sqlglot() -> None:
+    code = "import sys, governed_memory.reads.commands; print('sqlglot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from sqlglot.dialects.dialect import Dialect
+
+from governed_memory.errors import InputError
 from governed_memory.lint.flows import Flow, Leaf, flow
 from governed_memory.lint.manifest import SNAPSHOT_COLUMNS, Exposure, Project, Relation
 
@@ -62,6 +65,8 @@ class Flows:
         """Nothing is followed yet."""
         self.project = project
         self.dialect = DIALECTS.get(project.dialect, project.dialect)
+        if self.dialect not in Dialect.classes:
+            raise InputError(f"the manifest is for {project.dialect!r}, whose SQL cannot be read; known are {', '.join(sorted(filter(None, Dialect.classes)))}")
         self.by_uid: dict[str, Flow] = {}
         self.by_name: dict[tuple[str, ...], list[str]] = {}
         for uid, relation in project.relations.items():
@@ -93,6 +98,12 @@ class Flows:
         if known is not None and known.outputs and known.rest is None:
             return (*known.outputs, *(SNAPSHOT_COLUMNS if self.project.relations[uid].kind == "snapshot" else ()))
         return self.project.relations[uid].columns
+
+    def asked_of(self, uid: str) -> tuple[str, ...]:
+        """The columns of what a target reads, and `*` for those that are not known."""
+        known = self.by_uid.get(uid)
+        is_open = not self.columns(uid) or (known is not None and known.rest is not None)
+        return (*self.columns(uid), *(("*",) if is_open else ()))
 
     def _flow(self, relation: Relation) -> Flow:
         if relation.kind in ("seed", "source") or _is_end(relation):
@@ -135,7 +146,11 @@ def _is_end(relation: Relation) -> bool:
 
 
 def lint(project: Project) -> Report:
-    """Look at every exposure and public model of a project."""
+    """Look at every exposure and public model of a project.
+
+    Raises:
+        InputError: its SQL is of a dialect that sqlglot does not know.
+    """
     relations = project.relations
     flows = Flows(project)
     targets: list[tuple[str, str, tuple[str, ...], str]] = [
@@ -150,7 +165,7 @@ def lint(project: Project) -> Report:
         for uid in reads:
             if relations[uid].is_governed:
                 continue
-            for column in flows.columns(uid) or ("*",):
+            for column in flows.asked_of(uid):
                 report.findings += [Finding("value", name, path, allowed) for path in walk.paths((uid, column), walk.value_steps)]
             report.findings += [Finding("influences", name, path, allowed) for path in walk.paths((uid, ROWS), walk.row_steps)]
         for uid in sorted(walk.seen):

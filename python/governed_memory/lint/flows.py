@@ -26,8 +26,6 @@ MADE = {"range", "generate_series", "unnest", "generate_subscripts", "repeat_row
 # Says nothing but which rows come in what order, or which of them at all.
 FILTERS = ("where", "group", "having", "qualify", "order", "distinct", "windows", "sort", "cluster", "prewhere", "connect", "limit", "offset")
 NAMED = "gmem_relation_"
-# How often the sides of unions by name are made alike: once for each such union inside another.
-MOST_PADDINGS = 8
 MOST_TOLD = 120
 
 
@@ -77,34 +75,17 @@ def flow(sql: str, dialect: str, find: Find, columns: Columns, parameters: Colle
     except SqlglotError as error:
         # not its text, which quotes the SQL and so perhaps a value
         return Flow(rest=set(), is_read=False, problems=[f"its SQL cannot be read ({type(error).__name__}{_place(error)})"])
+    except (ValueError, KeyError, AttributeError, TypeError, IndexError) as error:
+        # sqlglot meets with something that it did not foresee
+        return Flow(rest=set(), is_read=False, problems=[f"its SQL cannot be followed ({type(error).__name__})"])
 
 
 def _follow(pass_: _Pass, tree: exp.Expr) -> Flow:
     try:
-        result = pass_.run(tree)
-        for _ in range(MOST_PADDINGS):
-            if not pass_.lacking:
-                break
-            # The columns that a clause lacks are known only now, and stars over it have been read without them: add them, read it again.
-            for place, names in pass_.lacking.items():
-                _pad(list(tree.find_all(exp.SetOperation))[place], names)
-            pass_ = pass_.anew()
-            result = pass_.run(tree)
-        else:
-            result.problems.append("it unites by name sides that differ in columns")
-        return result
+        return pass_.run(tree)
     except SqlglotError as error:
-        return Flow(
-            rest=set(), relations=set(pass_.uids.values()), problems=[*pass_.problems, f"its columns cannot be told apart ({one_line(str(error))[:MOST_TOLD]})"]
-        )
-
-
-def _pad(union: exp.SetOperation, names: list[str]) -> None:
-    side: exp.Expr = union
-    while isinstance(side, (exp.SetOperation, exp.Subquery)):
-        side = side.this
-    if isinstance(side, exp.Select):
-        side.select(*(exp.alias_(exp.null(), name, quoted=True) for name in names), copy=False)
+        told = f"its columns cannot be told apart ({one_line(str(error))[:MOST_TOLD]})"
+        return Flow(rest=set(), relations=set(pass_.uids.values()), problems=[*pass_.problems, told])
 
 
 def _place(error: Exception) -> str:
@@ -122,19 +103,11 @@ class _Pass:
         self.uids: dict[str, str] = {}
         self.known: dict[int, Flow] = {}
         self.by_expression: dict[int, Flow] = {}
-        self.unions: dict[int, int] = {}
-        self.lacking: dict[int, list[str]] = {}
-
-    def anew(self) -> _Pass:
-        """One for the same query, once more."""
-        return _Pass(self.dialect, self.find, self.columns, self.parameters)
 
     def run(self, tree: exp.Expr) -> Flow:
-        tree = tree.copy()
         self._name_relations(tree)
         schema: dict[str, object] = {name: dict.fromkeys(self.columns(uid), "unknown") for name, uid in self.uids.items() if self.columns(uid)}
         tree = qualify(tree, dialect=self.dialect, schema=schema, validate_qualify_columns=False, identify=False, quote_identifiers=False)
-        self.unions = {id(union): place for place, union in enumerate(tree.find_all(exp.SetOperation))}
         result = Flow()
         for scope in traverse_scope(tree):
             result = self.known[id(scope)] = self.by_expression[id(scope.expression)] = self._scope(scope)
@@ -235,8 +208,6 @@ class _Pass:
         filters = first.filters | second.filters
         if isinstance(expression, exp.Union):
             if expression.args.get("by_name"):
-                if lacking := [name for name in second.outputs if name not in first.outputs]:
-                    self.lacking[self.unions[id(expression)]] = lacking
                 for name, leaves in second.outputs.items():
                     outputs.setdefault(name, set()).update(leaves)
             else:
@@ -292,7 +263,7 @@ class _Pass:
             part = expression.args.get(key)
             yield from (node for node in (part if isinstance(part, list) else [part]) if isinstance(node, exp.Expr))
         for join in expression.find_all(exp.Join):
-            if join.find_ancestor(exp.Query) is expression:
+            if join.find_ancestor(exp.Select, exp.SetOperation) is expression:
                 yield from (node for key in ("on", "match_condition") if isinstance(node := join.args.get(key), exp.Expr))
 
     def _leaves(self, node: exp.Expr, scope: Scope, selected: Flow | None = None) -> tuple[set[Leaf], set[Leaf]]:
@@ -353,8 +324,10 @@ class _Pass:
         return self._from_table(source, alias, name, scope)
 
     def _from_table(self, table: exp.Expr, alias: str, name: str, scope: Scope) -> set[Leaf]:
-        uid = self.uids.get(table.name)
+        uid = self.uids.get(table.name.lower())  # some dialects put names in upper case
         if uid is None:
+            if not isinstance(table.this, exp.Func):
+                self.lost[f"it is not known what {table.name!r} is"] = None
             # a function that makes rows, or what has been named as a problem already
             return self._leaves(table.this, scope)[0] if isinstance(table.this, exp.Func) else set()
         columns = [column.lower() for column in self.columns(uid)]

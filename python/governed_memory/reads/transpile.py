@@ -22,6 +22,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.transforms import eliminate_semi_and_anti_joins
 
 from governed_memory.errors import InputError, did_you_mean
+from governed_memory.reads.transpile_terms import ASSUMPTIONS, READS
 from governed_memory.warehouse import literal
 from governed_memory.warehouse.models import columns, compiled
 
@@ -41,13 +42,6 @@ TWELVE = {
     "supersedes": ("supersedes", "varchar[]"),
 }
 GIVEN_BACK = ("record_id", "concept_id", "value", "in_force_from", "in_force_to", *(role for role, _ in list(TWELVE.values())[3:]))
-# {name on the command line: (model, the table it reads: the caller's twelve columns, or the built intervals)}
-READS = {"as-of": ("records_as_of", "own"), "intervals": ("record_intervals", "own"), "as-of-built": ("records_as_of", "built")}
-# What somebody may know of a store that spares a dialect a part that it lacks.
-ASSUMPTIONS = {
-    "no-cycles": "no supersessions form a circle (gmem check: supersession_cycle)",
-    "ids-in-nfc": "every record_id is in Unicode form NFC",
-}
 # Parts with the same meaning everywhere; of the others, what a dialect has been run with.
 PORTABLE: tuple[type, ...] = (exp.And, exp.Or, exp.Cast, exp.Coalesce, exp.If, exp.Case, exp.Min, exp.Max, exp.Count, exp.RowNumber, exp.Nullif, exp.Exists)
 RUN: dict[str, tuple[type, ...]] = {

@@ -7,7 +7,7 @@ import sys
 
 from governed_memory.dates import day
 from governed_memory.errors import InputError, one_line
-from governed_memory.reads.transpile import ASSUMPTIONS, READS, RUN, heading, transpile
+from governed_memory.reads.transpile_terms import ASSUMPTIONS, READS
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,6 +23,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run_transpile(arguments: argparse.Namespace) -> int:
     """Print the select and exit 0; or say what the dialect has no form for, print nothing else and exit 1."""
+    from governed_memory.reads.transpile import RUN, heading, transpile
+
     if arguments.read != "intervals":
         if not arguments.date:
             raise InputError(f"{arguments.read} needs --date yyyy-mm-dd: the day that it is asked for")
