@@ -72,5 +72,7 @@ items as (
 
 select
     * exclude (distinction),
+    null::integer as level,
+    null::varchar as requirement,
     to_json([kind, store_id, concept_id, distinction])::varchar as identity
 from acting

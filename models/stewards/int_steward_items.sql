@@ -10,10 +10,6 @@ items as (
 
 builds as (select * from {{ governed_memory.relation('stg_build') }}),
 
-fixes as (select * from {{ governed_memory.relation('steward_fixes') }}),
-
-rules as (select * from {{ governed_memory.relation('rules') }}),
-
 answers as (select * from {{ governed_memory.relation('int_current_answers') }}),
 
 of_concepts as (
@@ -72,8 +68,8 @@ steward_items as (
         {{ governed_memory.item_fix('items', 'rules', 'fixes', 'builds') }} as fix
     from items
     cross join builds
-    left join rules on items.rule_id = rules.rule_id
-    left join fixes on items.topic_id = fixes.topic_id
+    left join {{ governed_memory.relation('rules') }} as rules on items.rule_id = rules.rule_id
+    left join {{ governed_memory.relation('steward_fixes') }} as fixes on items.topic_id = fixes.topic_id
     left join of_concepts on items.store_id = of_concepts.store_id and items.concept_id = of_concepts.concept_id
     left join of_stores on items.store_id = of_stores.store_id
     left join of_records on items.store_id = of_records.store_id and items.record_id = of_records.record_id

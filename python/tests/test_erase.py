@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import pytest
 
 from governed_memory import warehouse
 from governed_memory.cli import main
-from governed_memory.overlay.change import Change, change
 from governed_memory.reads.attest import sign, verify
 from governed_memory.reads.host import read_host
 from governed_memory.warehouse import StoreFile, attach
@@ -222,27 +222,27 @@ def test_l8_an_erasure_that_is_killed_leaves_one_state_or_the_other_and_is_finis
     assert {path.name for path in attested.parent.iterdir()} == {"s.jsonl", "s.jsonl.attestations", "s.redactions.jsonl", "host.yml", "heads.json"}
 
 
-def test_t7_a_writer_that_waited_for_an_erasure_appends_to_the_file_that_stands_there_now(store: Path) -> None:
+def test_t7_a_writer_that_waited_while_the_file_was_replaced_holds_the_file_that_stands_there_now(store: Path) -> None:
     """A lock on the file that was replaced meanwhile would keep nobody out."""
     order: list[str] = []
 
-    def append() -> None:
-        change(StoreFile("s.jsonl", target_level=1), [Change("D", ("C",), {"value": "later", "valid_from": "2026-05-01"})])
-        order.append("appended")
-
-    with locked(StoreFile("s.jsonl")):
-        writer = threading.Thread(target=append)
-        writer.start()
-        time.sleep(0.3)
-        new = store.with_name("new")
-        new.write_bytes(store.read_bytes())
-        new.replace(store)
+    def write() -> None:
         with locked(StoreFile("s.jsonl")):
-            time.sleep(0.3)
-            order.append("released")
+            order.append("the one that waited")
+
+    with ExitStack() as now:
+        with locked(StoreFile("s.jsonl")):
+            writer = threading.Thread(target=write)
+            writer.start()
+            time.sleep(0.5)
+            new = store.with_name("new")
+            new.write_bytes(store.read_bytes())
+            new.replace(store)
+            now.enter_context(locked(StoreFile("s.jsonl")))
+        time.sleep(0.5)
+        order.append("the holder of the new file")
     writer.join()
-    assert order == ["released", "appended"]
-    assert [json.loads(line)["record_id"] for line in store.read_text().splitlines()] == ["A", "B", "C", "D"]
+    assert order == ["the holder of the new file", "the one that waited"]
 
 
 def test_l8_what_was_built_and_published_before_is_named(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

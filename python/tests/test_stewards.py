@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,19 @@ def test_l6_a_conflict_is_listed_with_the_change_that_ends_it(world: World) -> N
         fix == f"Append one record that replaces every side: `gmem supersede --store=s --of=R-1 --of=R-2 --of=R-3 --id=NEW_ID --from={ON_DATE} --value=VALUE`"
     )
     assert party == "data-office"
+
+
+def test_l6_the_command_of_a_conflict_runs_as_it_stands(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the rivals differ in the command asks for, as it would of anybody."""
+    monkeypatch.setenv("GMEM_DATABASE", str(world.folder / "built.duckdb"))
+    [(fix,)] = rows(world, "select fix from steward_worklist where kind = 'conflict'")
+    command = shlex.split(fix.split("`")[1])
+    assert command.pop(0) == "gmem"
+    capsys.readouterr()
+    assert main([*command, "--dry-run"]) == 2
+    assert "the records it replaces differ in release_to; say which holds with --set release_to=VALUE" in capsys.readouterr().err
+    assert main([*command, "--dry-run", "--set", "release_to=board"]) == 0
+    assert "R-1     2026-01-01 .. ~              -> 2026-01-01 .. 2026-06-30  replaced, by NEW_ID" in capsys.readouterr().out
 
 
 def test_l6_a_supersession_without_effect_is_one_item_that_says_why(world: World) -> None:
