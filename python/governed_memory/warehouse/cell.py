@@ -107,9 +107,9 @@ def run(asked: dict[str, Any], data: bytes) -> polars.DataFrame:
         "autoload_known_extensions": "false", "allow_community_extensions": "false", "python_enable_replacements": "false",
     }  # fmt: skip
     connection = duckdb.connect(":memory:", config=config)
-    connection.execute("set TimeZone = 'UTC'")
     # It would be drawn on standard output, between the parts of the result.
     connection.execute("set enable_progress_bar = false")
+    connection.execute("set TimeZone = 'UTC'")
     # The capsule rather than the frame: DuckDB would go through pyarrow for that.
     connection.from_arrow(polars.read_ipc(io.BytesIO(data)).__arrow_c_stream__()).create(asked["frame"])
     for name, sql in asked["tables"].items():

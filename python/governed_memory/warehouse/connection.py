@@ -19,9 +19,10 @@ DEFAULT_DATABASE = "governed_memory.duckdb"
 def connect(path: Path | str, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
     """A connection that never reaches for the network, has its days in UTC and prints nothing; `duckdb.Error` where the file cannot be opened."""
     connection = duckdb.connect(str(path), read_only=read_only, config={"autoinstall_known_extensions": "false"})
-    connection.execute("set TimeZone = 'UTC'")
-    # A statement of more than two seconds would draw it on standard output, into what a command prints for programs to read.
+    # A statement of more than two seconds would draw it on standard output, into what a command prints for programs to read; first of all,
+    # since on a busy machine any statement may take that long.
     connection.execute("set enable_progress_bar = false")
+    connection.execute("set TimeZone = 'UTC'")
     return connection
 
 
