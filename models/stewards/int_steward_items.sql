@@ -62,7 +62,7 @@ steward_items as (
                 else of_stores.answer_count
             end,
             0
-        ) as affected_answers,
+        )::bigint as affected_answers,
         items.party_id,
         items.party_role,
         {{ governed_memory.item_fix('items', 'rules', 'fixes', 'builds') }} as fix

@@ -15,7 +15,7 @@ from governed_memory.warehouse.json_text import Number
 ENDINGS = {
     "bitemporal_graph": (".jsonl", ".json"),
     "vector_memory": (".json", ".jsonl"),
-    "catalogue": (".json",),
+    "catalogue": (".json", ".yaml"),
     "documents": ("",),
     "relational": ("",),
     "dimension": (".yaml", ".json"),
