@@ -1,1 +1,6 @@
-{{ governed_memory.register('policy_criteria', {'policy_id': 'varchar', 'position': 'integer', 'criterion': 'varchar'}, key=['policy_id'], items={'criterion': 'criteria'}) }}
+{{ governed_memory.register(
+    'policy_criteria',
+    {'policy_id': 'varchar', 'position': 'integer', 'criterion': 'varchar'},
+    key=['policy_id'],
+    items={'criterion': 'criteria'}
+) }}

@@ -54,7 +54,7 @@ steward_items as (
         items.requirement,
         items.detail,
         coalesce(items.since_on, first_seen.first_seen_on) as since_on,
-        coalesce(
+        cast(coalesce(
             items.affected_answers,
             case
                 when items.kind = 'finding' and items.record_id is not null then coalesce(of_records.answer_count, 0)
@@ -62,7 +62,7 @@ steward_items as (
                 else of_stores.answer_count
             end,
             0
-        )::bigint as affected_answers,
+        ) as bigint) as affected_answers,
         items.party_id,
         items.party_role,
         {{ governed_memory.item_fix('items', 'rules', 'fixes', 'builds') }} as fix
