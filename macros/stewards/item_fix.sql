@@ -2,16 +2,22 @@
     steward has to say stands in capitals. -#}
 {% macro item_fix(items, rules, fixes, builds) -%}
     coalesce({{ rules }}.fix, {{ fixes }}.sentence)
-    || coalesce(
-        ': `'
-        || replace(replace(replace(replace(
-            {{ fixes }}.command,
-            '{store}', {{ governed_memory.shell_word(items ~ '.store_id') }}),
-            '{concept}', coalesce({{ governed_memory.shell_word(items ~ '.concept_id') }}, 'CONCEPT')),
-            '{date}', cast({{ builds }}.on_date as varchar)),
-            '{of}', array_to_string(list_transform({{ items }}.record_ids, lambda name: '--of=' || {{ governed_memory.shell_word('name') }}), ' '))
-        || '`',
-        ''
+    || coalesce(': `' || {{ governed_memory.filled({
+        '{store}': governed_memory.shell_word(items ~ '.store_id'),
+        '{concept}': 'coalesce(' ~ governed_memory.shell_word(items ~ '.concept_id') ~ ", 'CONCEPT')",
+        '{date}': 'cast(' ~ builds ~ '.on_date as varchar)',
+        '{of}': "array_to_string(list_transform(" ~ items ~ ".record_ids, lambda name: '--of=' || " ~ governed_memory.shell_word('name') ~ "), ' ')",
+    }, fixes ~ '.command') }} || '`', '')
+{%- endmacro %}
+
+{#- A text with blanks filled, in one pass: what fills one may look like another. Null where something that fills one is. -#}
+{% macro filled(blanks, text) -%}
+    list_reduce(
+        list_transform(
+            regexp_extract_all({{ text }}, '\{\w+\}|[^{]+'),
+            lambda part: case part {% for blank, value in blanks.items() %} when '{{ blank }}' then {{ value }} {% endfor %} else part end
+        ),
+        lambda filled, part: filled || part
     )
 {%- endmacro %}
 
