@@ -5,7 +5,7 @@
 {%- if severity == 'error' and execute and flags.WHICH in ('build', 'test') -%} {%- do governed_memory.tell_findings(rule_id) -%} {%- endif -%}
 with
 
-findings as (select * from {{ governed_memory.relation('findings') }}),
+findings as (select * from {{ governed_memory.relation('int_required_findings' if severity == 'error' else 'findings') }}),
 
 validation_errors as (
     select

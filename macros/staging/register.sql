@@ -4,6 +4,8 @@
     {%- set place = governed_memory.attached_registers().get(name) -%}
     {{- config(meta={'register': place}) -}}
     {%- if place is mapping -%}
+    {#- As the build found it: a view would show what was appended since beside what was built before, and only from the project's folder. -#}
+    {{- config(materialized='table') -}}
     {{ governed_memory.appended_register(name, place, columns, key, appended, items) }}
     {%- else -%}
     select
@@ -53,7 +55,9 @@
             {% endfor %}
             {% for column, list in (items or {}).items() -%}
             unnest(coalesce(from_json(entry -> '$.{{ list }}', '["VARCHAR"]'), [null])) as {{ column }},
-            unnest(coalesce(range(1, cast(json_array_length(entry -> '$.{{ list }}') as bigint) + 1), [null])) as position,
+            cast(
+                unnest(coalesce(range(1, cast(json_array_length(entry -> '$.{{ list }}') as bigint) + 1), [null])) as {{ columns['position'] }}
+            ) as position,
             {% endfor %}
         from (
             select

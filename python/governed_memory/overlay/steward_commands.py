@@ -28,6 +28,8 @@ KEYS = {
     "expected_concepts": "concept_id",
     "parties": "party_id",
 }
+# Registers that know every name or none: what a name that is missing from one with entries breaks, and what it names.
+COMPLETE = {"parties": ("party_unknown", "party"), "question_classes": ("question_class_unknown", "question class")}
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,11 +93,38 @@ def run_change(arguments: argparse.Namespace) -> int:
     ended = {"has_ended": True} if getattr(arguments, "no_longer", False) else {}
     entry = {**said, **ended, "valid_from": start, "recorded_at": register_file.now(), "recorded_by": who["by"], "because": who["because"]}
     # A register may begin later than its first entry is written: what is there must read as entries.
-    register_file.read_entries(path)
+    entries = register_file.read_entries(path)
+    _expect_of(arguments.register_id, path, entries)
     register_file.append_entry(path, [entry])
     print(one_line(f"{path}: {_line(arguments.register_id, entry)}"))
+    if not entries and arguments.register_id in COMPLETE and not _is_filled(arguments.register_id, arguments.database):
+        rule, what = COMPLETE[arguments.register_id]
+        print(
+            f"gmem steward: notice: this is the first entry of the register {arguments.register_id}: once it holds any, every {what} that a record names "
+            f"and the register does not is a finding ({rule}); enter the others too before the next build, or attach them as its `base`",
+            file=sys.stderr,
+        )
     print("gmem steward: notice: what is built shows it from the next `dbt build` on", file=sys.stderr)
     return 0
+
+
+def _is_filled(register_id: str, database: str | None) -> bool:
+    """Whether the register held anything when the project was built, for example its base."""
+    if not is_file(built_path(database)):
+        return False
+    with warehouse.open_built(database) as connection:
+        return bool(warehouse.rows(connection, f"select 1 from {register_id} limit 1"))
+
+
+def _expect_of(register_id: str, path: Path, entries: list[register_file.Entry]) -> None:
+    """InputError where an entry lacks the key of its register, or has that of another one: the file is another register's."""
+    key = KEYS[register_id]
+    foreign = {*KEYS.values(), "item_id", "record_id"} - {*warehouse.columns(f"stg_{register_id}"), key}
+    for entry in entries:
+        others = sorted(foreign & entry.said.keys())
+        if others or key not in entry.said:
+            what = f"has the key {others[0]!r}" if others else f"has no key {key!r}"
+            raise InputError(f"{path}, entry {entry.number}: {what}, so it is no entry of {register_id}; name the file of that register")
 
 
 def _transfer(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -106,6 +135,11 @@ def _transfer(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _policy(arguments: argparse.Namespace) -> dict[str, Any]:
     _expect_whole(arguments, {"--criterion": arguments.criterion})
+    for place, criterion in enumerate(arguments.criterion):
+        if criterion in arguments.criterion[:place]:
+            raise InputError(f"--criterion: {criterion} is given twice; where it ties once it ties again, so give each once")
+        if "abstain" in arguments.criterion[:place]:
+            raise InputError(f"--criterion: {criterion} comes after abstain, which ends the comparison; give it before, or leave it out")
     return {"policy_id": arguments.policy, "policy_text": arguments.text, "criteria": arguments.criterion}
 
 
@@ -143,12 +177,10 @@ def run_history(arguments: argparse.Namespace) -> int:
     """Print every entry, in the order in which they were recorded."""
     if arguments.file and not arguments.register:
         raise InputError("--file: say which register the file holds with --register")
-    files = {arguments.register: Path(arguments.file)} if arguments.file else register_file.register_files(arguments.database)
     found = [
         (name, entry.said)
-        for name, path in files.items()
-        if name in KEYS and arguments.register in (None, name)
-        for entry in register_file.read_entries(path)
+        for name, path in _files(arguments).items()
+        for entry in _entries(name, path)
         if arguments.of is None or entry.said.get(KEYS[name]) == arguments.of
     ]
     found.sort(key=lambda pair: str(pair[1].get("recorded_at") or ""))
@@ -159,6 +191,31 @@ def run_history(arguments: argparse.Namespace) -> int:
         print(one_line(_line(name, entry)))
     print(f"{len(found)} {'entry' if len(found) == 1 else 'entries'}")
     return 0
+
+
+def _files(arguments: argparse.Namespace) -> dict[str, Path]:
+    """{register: its file}, of those asked for; each is there.
+
+    Raises:
+        InputError: none is attached, or one is not found.
+    """
+    if arguments.file:
+        return {arguments.register: register_file.existing_file(arguments.file)}
+    if arguments.register:
+        return {arguments.register: register_file.register_file(arguments.register, None, arguments.database)}
+    files = {name: path for name, path in register_file.register_files(arguments.database).items() if name in KEYS}
+    if not files:
+        raise InputError(
+            f"the project built in {built_path(arguments.database)} attaches no register that entries are appended to; attach one as "
+            "`registers: NAME: {appended: [SOURCE, TABLE]}` (docs/stewards.md), or name a file with --register and --file"
+        )
+    return {name: register_file.attached_file(name, path) for name, path in files.items()}
+
+
+def _entries(register_id: str, path: Path) -> list[register_file.Entry]:
+    entries = register_file.read_entries(path)
+    _expect_of(register_id, path, entries)
+    return entries
 
 
 def _line(register_id: str, entry: dict[str, Any]) -> str:

@@ -29,6 +29,16 @@ def trace_file(given: str | None, database: str | None) -> Path:
     return register_file.register_file(REGISTER, given, database)
 
 
+def attached_trace(database: str | None) -> Path | None:
+    """The file that the project attaches for it; None where it attaches none.
+
+    Raises:
+        InputError: there is no built database, or the file is not found from here.
+    """
+    place = register_file.register_files(database).get(REGISTER)
+    return None if place is None else register_file.attached_file(REGISTER, place)
+
+
 def open_worklist(database: str | None, trace: Path | None) -> duckdb.DuckDBPyConnection:
     """The items of the last build with what the trace says by now, as the models steward_items and steward_worklist.
 
@@ -80,6 +90,21 @@ def items(
             store_id, kind, rule_id, concept_id, record_id, detail, item_id""",
         {"with_snoozed": with_snoozed, "kind": kind, "store": store, "party": party},
     )
+
+
+def known_names(connection: duckdb.DuckDBPyConnection, database: str | None) -> tuple[list[str], list[str]]:
+    """The stores of the last build, and the parties: of its registers, its stores, its items and the trace.
+
+    Raises:
+        InputError: there is no built database.
+    """
+    with warehouse.open_built(database) as built:
+        stores = warehouse.rows(built, "select store_id as name from stores order by 1")
+        parties = warehouse.rows(
+            built, "select party_id as name from parties union select party_id from concept_ownerships union select steward_party from stores"
+        )
+    parties += warehouse.rows(connection, "select party_id as name from steward_items union select assigned_to from steward_items")
+    return [row["name"] for row in stores], sorted({row["name"] for row in parties if row["name"] is not None})
 
 
 def named(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[str]:

@@ -6,13 +6,16 @@ import argparse
 import datetime
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
+
+import duckdb
 
 from governed_memory import warehouse
 from governed_memory.dates import day
-from governed_memory.errors import InputError, one_line
+from governed_memory.errors import InputError, did_you_mean, one_line
 from governed_memory.overlay import worklist
-from governed_memory.warehouse.register_file import said_by
+from governed_memory.warehouse.register_file import existing_file, said_by
 
 LISTED = 20
 KINDS = ("finding", "conflict", "gap", "ineffective_supersession")
@@ -55,8 +58,9 @@ def _add(ways: Any, name: str, text: str, run: Callable[[argparse.Namespace], in
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print what is open; exit 0, also where nothing is."""
-    trace = worklist.trace_file(arguments.file, arguments.database) if arguments.file else _attached_trace(arguments)
+    trace = existing_file(arguments.file) if arguments.file else worklist.attached_trace(arguments.database)
     connection = worklist.open_worklist(arguments.database, trace)
+    _expect_known(connection, arguments)
     found = worklist.items(connection, with_snoozed=arguments.all, kind=arguments.kind, store=arguments.store, party=arguments.party)
     if arguments.json:
         print(json.dumps([_plain(item) for item in found], ensure_ascii=False, indent=1))
@@ -72,12 +76,13 @@ def run_list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _attached_trace(arguments: argparse.Namespace) -> Any:
-    """The project's trace as it is by now, if it attaches one."""
-    try:
-        return worklist.trace_file(None, arguments.database)
-    except InputError:
-        return None
+def _expect_known(connection: duckdb.DuckDBPyConnection, arguments: argparse.Namespace) -> None:
+    """InputError where the last build knows no such store or party: that nothing is listed would look as if nothing were open."""
+    stores, parties = worklist.known_names(connection, arguments.database)
+    for option, name, known in (("--store", arguments.store, stores), ("--party", arguments.party, parties)):
+        if name is not None and name not in known:
+            hint = did_you_mean(name, known) or f"known are {', '.join(known) or 'none'}"
+            raise InputError(f"{option}: the last build knows no {name!r}; {hint}")
 
 
 def run_note(arguments: argparse.Namespace) -> int:
@@ -97,13 +102,17 @@ def run_note(arguments: argparse.Namespace) -> int:
             raise InputError(f"--until: {arguments.until} is not after {build['on_date']}, the day of the last build, so nothing would be hidden")
     names = worklist.named(connection, arguments.item)
     worklist.note(trace, names, arguments.way, by=str(said["by"]), because=said["because"], **told)
-    print(f"{trace}: {arguments.way} {', '.join(name[: worklist.SHOWN] for name in names)}")
+    more = {"assign": f" to {told.get('party_id') or 'nobody'}", "snooze": f" until {told.get('snoozed_until')}"}.get(arguments.way, "")
+    print(one_line(f"{trace}: {arguments.way} {', '.join(name[: worklist.SHOWN] for name in names)}{more}"))
     return 0
 
 
 def run_history(arguments: argparse.Namespace) -> int:
     """Print the trace."""
-    entries = worklist.history(worklist.trace_file(arguments.file, arguments.database), arguments.item)
+    trace = existing_file(arguments.file) if arguments.file else worklist.trace_file(None, arguments.database)
+    entries = worklist.history(trace, arguments.item)
+    if arguments.item and not entries:
+        _expect_item(trace, arguments)
     if arguments.json:
         print(json.dumps(entries, ensure_ascii=False, indent=1, default=str))
         return 0
@@ -111,6 +120,14 @@ def run_history(arguments: argparse.Namespace) -> int:
         print(one_line(_entry(entry)))
     print(f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}")
     return 0
+
+
+def _expect_item(trace: Path, arguments: argparse.Namespace) -> None:
+    """InputError where the name is of no item: an open one, of which nothing was noted yet, has a history without entries."""
+    try:
+        worklist.named(worklist.open_worklist(arguments.database, trace), [arguments.item])
+    except InputError as error:
+        raise InputError(f"{trace}: no entry about {arguments.item!r}; {error}") from error
 
 
 def _entry(entry: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ that it shall go, or the record without what is gone; run again, the command doe
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ class Erasure:
         fields: the roles that went.
         keys: the keys without a role that went.
         noted_in: the file of redactions.
+        is_noted_now: whether the redaction is noted by this run, or would be; an earlier one may have noted it all.
         head: the hash of the head signed anew; None where the store is not attested.
         attestations: the file of attestations, if there is one.
     """
@@ -71,6 +73,7 @@ class Erasure:
     fields: tuple[str, ...]
     keys: tuple[str, ...]
     noted_in: Path
+    is_noted_now: bool
     head: str | None
     attestations: Path | None
 
@@ -107,13 +110,16 @@ def erase(store: StoreFile, request: Request, noted_in: Path, host: Host | None 
     attestations = place_beside(store)
     with appending.locked(store):
         found = _Found(store, request)
+        found.expect_mapped(store)
+        _expect_verified(store, request, host, attestations)
+        entries = _to_note(store, request, found, noted_in)
+        head = None
         if not dry_run:
-            _expect_verified(store, request, host, attestations)
-            _note(store, request, found, noted_in)
+            _note(noted_in, entries)
             found.rewrite()
             head = _sign(store, request, host, attestations)
     signed_in = attestations if attestations.exists() else None
-    return Erasure(store.file, found.rows, found.fields, found.keys, noted_in, None if dry_run else head, signed_in)
+    return Erasure(store.file, found.rows, found.fields, found.keys, noted_in, bool(entries), head, signed_in)
 
 
 def _expect_erasable(request: Request) -> None:
@@ -136,6 +142,7 @@ class _Found:
         fields: dict[str, None] = {}
         keys: dict[str, None] = {}
         self.record_id = request.record_id
+        self.has_said = False
         is_held = False
         for place, line in enumerate(self._lines()):
             if not self._is_meant(line):
@@ -172,6 +179,7 @@ class _Found:
         record = row["record"] if is_enveloped else row
         self.record_id = str(record[self.columns["record_id"]])
         erased = {self.columns[role]: role for role in self.request.roles}
+        self.has_said = self.has_said or any(self.columns[role] in record for role in ("value", "withdrawal"))
         told: dict[str, Any] = {}
         for key, value in record.items():
             if key in erased and value not in (None, replacement(self.record_id)):
@@ -185,6 +193,15 @@ class _Found:
             return None
         end = line[len(line.rstrip(b"\r\n")) :]
         return dumps({**row, "record": told} if is_enveloped else told).encode() + end
+
+    def expect_mapped(self, store: StoreFile) -> None:
+        """InputError where no row has a value or a withdrawal: then other keys are not what they seem either, and dates would go."""
+        if self.keys and not self.has_said:
+            raise InputError(
+                f"{store.path}: record {self.request.record_id!r} has no key {self.columns['value']!r}, so the store's keys are not those of the roles; "
+                f"without a role, {', '.join(map(repr, self.keys))} would all go. Name them with --map ROLE=KEY, value first of all, or --keep them; "
+                "nothing was changed"
+            )
 
     def rewrite(self) -> None:
         """Put the file in place without what is to go, in one step; every other line stays byte for byte."""
@@ -202,8 +219,8 @@ class _Found:
             raise InputError(f"{self.path}: not written: {error.strerror}; the store is as it was, and the redaction is noted: run this again") from error
 
 
-def _note(store: StoreFile, request: Request, found: _Found, noted_in: Path) -> None:
-    """Append the redaction, unless an erasure that was cut off has noted it already."""
+def _to_note(store: StoreFile, request: Request, found: _Found, noted_in: Path) -> list[Mapping[str, Any]]:
+    """The redaction; none where an earlier erasure, or one that was cut off, has noted it already."""
     fields = [HELD_AS.get(role, role) for role in found.fields]
     ours = (store.store_id, found.record_id)
     noted = [entry.said for entry in registers.read_entries(noted_in) if (entry.said.get("store_id"), entry.said.get("record_id")) == ours]
@@ -212,12 +229,17 @@ def _note(store: StoreFile, request: Request, found: _Found, noted_in: Path) -> 
         raise InputError(f"{store.path}: record {request.record_id!r} holds none of {what}: there is nothing to erase")
     told = {field for said in noted for field in said.get("fields") or []} | {key for said in noted for key in said.get("keys") or []}
     if set(fields) | set(found.keys) <= told:
-        return
+        return []
     entry: Mapping[str, Any] = {
         "store_id": store.store_id, "record_id": found.record_id, "fields": fields, "keys": list(found.keys), "replacement": replacement(found.record_id),
         "asked_by": request.asked_by, "because": request.because, "recorded_by": request.by, "recorded_at": registers.now(),
     }  # fmt: skip
-    registers.append_entry(noted_in, [entry])
+    return [entry]
+
+
+def _note(noted_in: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+    if entries:
+        registers.append_entry(noted_in, entries)
 
 
 def _expect_verified(store: StoreFile, request: Request, host: Host | None, attestations: Path) -> None:
@@ -244,24 +266,28 @@ def _sign(store: StoreFile, request: Request, host: Host | None, attestations: P
 
 def others(store: StoreFile, record_id: str, own: Sequence[Path]) -> list[Path]:
     """Files beside the store, other than its own, in which the record's identifier stands: older copies, perhaps."""
-    needle = dumps(record_id)[1:-1].encode()
+    whole = dumps(record_id).encode()
+    apart = re.compile(rb"(?<![\w.-])" + re.escape(whole[1:-1]) + rb"(?![\w.-])")
+    text = re.compile(re.escape(whole))
     folder = store.file.resolve().parent
     kept = {path.resolve() for path in [store.file, *own]}
     found = []
     for path in sorted(folder.iterdir()):
-        if path.resolve() not in kept and path.is_file() and path.suffix != ".duckdb" and _holds(path, needle):
+        if path.resolve() in kept or not path.is_file() or path.suffix == ".duckdb":
+            continue
+        if _holds(path, text if path.suffix in (".jsonl", ".json", ".ndjson") else apart, len(whole)):
             found.append(path)
     return found
 
 
-def _holds(path: Path, needle: bytes) -> bool:
+def _holds(path: Path, needle: re.Pattern[bytes], length: int) -> bool:
     last = b""
     try:
         with path.open("rb") as file:
             for block in iter(lambda: file.read(1 << 20), b""):
-                if needle in last + block:
+                if needle.search(last + block):
                     return True
-                last = block[-len(needle) :]
+                last = block[-length:]
     except OSError:
         return False
     return False

@@ -14,7 +14,7 @@ from governed_memory.reads.erase import ERASABLE, Erasure, Request, erase, other
 from governed_memory.reads.host import read_host
 from governed_memory.warehouse import StoreFile, attached_store, named_store
 from governed_memory.warehouse.connection import built_path, is_file
-from governed_memory.warehouse.register_file import register_files
+from governed_memory.warehouse.register_file import attached_file, register_files
 
 HELD = """
     select 'record_rows' as held, count(*) as rows from record_rows where store_id = $store and nfc_normalize(record_id) = nfc_normalize($record)
@@ -75,7 +75,8 @@ def _noted_in(store: StoreFile, arguments: argparse.Namespace) -> Path:
             raise InputError(f"--file: {arguments.file!r} ends in another way than .jsonl, as a register that is added to must")
         return Path(arguments.file)
     if store.built:
-        return register_files(store.built).get("redactions") or redactions_beside(store)
+        attached = register_files(store.built).get("redactions")
+        return attached_file("redactions", attached) if attached else redactions_beside(store)
     return redactions_beside(store)
 
 
@@ -84,12 +85,19 @@ def _lines(done: Erasure, request: Request, *, dry_run: bool) -> Iterator[str]:
     rows = f"{done.rows} {'row' if done.rows == 1 else 'rows'}"
     if dry_run:
         yield f"would erase {', '.join(what) or 'nothing more'} of {request.record_id!r} in {done.store} ({rows}); nothing was changed"
-        yield f"would note in {done.noted_in}: asked for by {request.asked_by}, because {request.because}"
+        if done.is_noted_now:
+            yield f"would note in {done.noted_in}: asked for by {request.asked_by}, because {request.because}"
         if done.attestations:
             yield f"would sign the record anew in {done.attestations}, and a new head"
         return
-    yield f"erased {', '.join(what) or 'nothing more'} of {request.record_id!r} in {done.store} ({rows}); what is gone reads {replacement(request.record_id)!r}"
-    yield f"noted in {done.noted_in}: asked for by {request.asked_by}, because {request.because}"
+    if what:
+        yield f"erased {', '.join(what)} of {request.record_id!r} in {done.store} ({rows}); what is gone reads {replacement(request.record_id)!r}"
+    else:
+        yield f"nothing more to erase of {request.record_id!r} in {done.store}"
+    if done.is_noted_now:
+        yield f"noted in {done.noted_in}: asked for by {request.asked_by}, because {request.because}"
+    else:
+        yield f"noted already in {done.noted_in}, by an earlier run; nothing was added there"
     if done.head:
         yield f"signed anew in {done.attestations}; head {done.head}"
 
@@ -105,7 +113,7 @@ def _copies(store: StoreFile, done: Erasure, arguments: argparse.Namespace) -> I
             yield from _published(path, store)
     own = [done.noted_in, *([done.attestations] if done.attestations else [])]
     for path in others(store, arguments.record, own):
-        yield f"look at: {path} names the record"
+        yield f"look at: {path} may name the record"
 
 
 def _in_database(store: StoreFile, database: Path, record_id: str) -> Iterator[str]:

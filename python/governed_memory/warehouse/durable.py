@@ -65,19 +65,32 @@ def journal_of(path: Path) -> Path:
 
 def recover(path: Path) -> None:
     """Take back what an interrupted append left behind: the file ends again where it ended before, unless the append was complete."""
-    journal = journal_of(path)
+    begun = _cut_off_at(path)
+    if begun is not None:
+        with path.open("r+b") as file:
+            file.truncate(begun)
+            os.fsync(file.fileno())
+    journal_of(path).unlink(missing_ok=True)
+
+
+def settled(path: Path) -> bytes:
+    """What a file holds without what an append left there that was cut off or is still under way; `recover` takes that back."""
+    begun = _cut_off_at(path.resolve())
+    return path.read_bytes()[:begun]
+
+
+def _cut_off_at(path: Path) -> int | None:
+    """Where an append that is not complete began; None where there is none."""
     try:
-        size, _, data = journal.read_bytes().partition(b"\n")
+        size, _, data = journal_of(path).read_bytes().partition(b"\n")
     except FileNotFoundError:
-        return
-    with path.open("r+b") as file:
-        if size.isdigit():
-            file.seek(int(size))
-            tail = file.read()
-            if tail != data and data.startswith(tail):
-                file.truncate(int(size))
-                os.fsync(file.fileno())
-    journal.unlink()
+        return None
+    if not size.isdigit():
+        return None
+    with path.open("rb") as file:
+        file.seek(int(size))
+        tail = file.read()
+    return int(size) if tail != data and data.startswith(tail) else None
 
 
 def _write_durably(path: Path, data: bytes) -> None:

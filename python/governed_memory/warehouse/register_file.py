@@ -12,7 +12,7 @@ from typing import Any
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.warehouse.append import locked_path
 from governed_memory.warehouse.connection import built_path, is_file, open_built, rows
-from governed_memory.warehouse.durable import append_bytes
+from governed_memory.warehouse.durable import append_bytes, settled
 from governed_memory.warehouse.json_text import dumps, parse
 
 # What a policy may compare, as the column `criterion` of policy_criteria has it.
@@ -40,7 +40,7 @@ def register_file(register_id: str, given: str | None, database: str | None = No
                 f"{register_id}: the project built in {built_path(database)} attaches no file that entries can be appended to; name one with --file, "
                 f"and attach it as `registers: {register_id}: {{appended: [SOURCE, TABLE]}}` (docs/stewards.md)"
             )
-        return place
+        return attached_file(register_id, place)
     path = Path(given)
     if path.suffix.lower() != ".jsonl":
         raise InputError(f"{path}: a register that is added to is a JSON Lines file; give it a name that ends in .jsonl")
@@ -59,6 +59,31 @@ def register_files(database: str | None = None) -> dict[str, Path]:
         attached = rows(connection, "select register_id, location from stg_registers where is_appended order by register_id")
     found = {row["register_id"]: re.fullmatch(r"'(.+)'", row["location"]) for row in attached}
     return {name: Path(match[1].replace("''", "'")) for name, match in found.items() if match}
+
+
+def attached_file(register_id: str, place: Path) -> Path:
+    """The file of a register that a project attaches, which must be there: the last build read it.
+
+    Raises:
+        InputError: it is not found from here.
+    """
+    if not is_file(place):
+        raise InputError(
+            f"{place}: is not here, and the built project attaches it as the register {register_id}; "
+            "run this in the folder in which the project was built, or name the file with --file"
+        )
+    return place
+
+
+def existing_file(given: str) -> Path:
+    """A register's file that is to be read, by the name that was given.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not is_file(Path(given)):
+        raise InputError(f"{given}: no such file; name the file that holds the entries")
+    return Path(given)
 
 
 def append_entry(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -88,7 +113,7 @@ def read_entries(path: Path, columns: Mapping[str, str] | None = None) -> list[E
     if not path.exists():
         return []
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = settled(path).decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         why = f"byte {error.start + 1} is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise InputError(f"{path}: cannot be read: {why}") from error
@@ -99,14 +124,20 @@ def read_entries(path: Path, columns: Mapping[str, str] | None = None) -> list[E
         try:
             said = parse(line, unique_keys=True)
         except ValueError as error:
-            raise InputError(f"{path}, line {place}: not JSON ({error}); every line must be one entry") from error
+            raise InputError(f"{path}, line {place}: not JSON ({error}); {_mend(place, len(lines))}") from error
         if not isinstance(said, dict):
-            raise InputError(f"{path}, line {place}: no entry; every line must be one JSON object")
+            raise InputError(f"{path}, line {place}: no entry; every line must be one JSON object: complete or remove line {place}")
         for key in columns or {}:
             if said.get(key) is not None and not isinstance(said[key], str):
                 raise InputError(f"{path}, line {place}: {key} is no text; write it as one")
         found.append(Entry(len(found) + 1, said))
     return found
+
+
+def _mend(place: int, count: int) -> str:
+    """What to do about a line that does not read; the last one, without an end, was cut off."""
+    what = "it was cut off, so complete it or remove it" if place == count else "every line must be one entry, so complete it or remove it"
+    return f"{what} and run this again"
 
 
 def now() -> str:
