@@ -9,6 +9,8 @@
 
 The table has one column, `json`, with a record in each row, so that staging keeps an open end and one that is not stated apart, as it does
 for a file of JSON Lines. `holds: expected_concepts` and `holds: policies` give the registers that a form states beside its records.
+
+What reading found out is a warning of dbt. Where a statement cannot be read, the load fails, unless the source's meta has `allow_unread: true`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 import polars
 from dbt.adapters.duckdb.plugins import BasePlugin
 from dbt.adapters.duckdb.utils import SourceConfig
+from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from governed_memory.errors import InputError, did_you_mean, message
@@ -27,6 +30,9 @@ from governed_memory.overlay.forms.registry import FORMS, form
 from governed_memory.overlay.forms.store import FormStore
 
 HOLDS = ("records", "expected_concepts", "policies")
+# Unread statements that an error names.
+NAMED = 5
+LOG = AdapterLogger("governed_memory")
 
 
 class Rows:
@@ -48,16 +54,30 @@ class Plugin(BasePlugin):
         """The rows of a source.
 
         Raises:
-            DbtRuntimeError: its meta does not say what to read, or the store cannot be read; in one line that names the source.
+            DbtRuntimeError: its meta does not say what to read, or the store cannot be read, or not the whole of it; in one line that names the
+                source.
         """
         name = source_config.table_name()
         try:
-            return Rows(_rows(source_config.meta, source_config.identifier))
+            store, rows = _read(source_config.meta, source_config.identifier)
+            if source_config.meta.get("allow_unread") is not True:
+                _expect_all_read(store)
         except InputError as error:
             raise DbtRuntimeError(f"source {name}: {message(str(error))}") from error
+        for notice in store.notices:
+            LOG.warning(f"source {name}: {message(notice)}")
+        return Rows(rows)
 
 
-def _rows(meta: dict[str, Any], name: str) -> polars.DataFrame:
+def _expect_all_read(store: FormStore) -> None:
+    """A gap that nobody sees would be taken for all that the store states."""
+    if unread := store.unread:
+        more = f"; and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
+        raise InputError(f"{'; '.join(unread[:NAMED])}{more}. Mend it there, or set allow_unread: true in the source's meta to load the rest")
+
+
+def _read(meta: dict[str, Any], name: str) -> tuple[FormStore, polars.DataFrame]:
+    """What the source names, and its rows."""
     for key in ("form", "path"):
         if not isinstance(meta.get(key), str):
             raise InputError(f"its meta has no {key}; expected form, one of {', '.join(FORMS)}, and path")
@@ -66,8 +86,8 @@ def _rows(meta: dict[str, Any], name: str) -> polars.DataFrame:
         raise InputError(f"holds is {holds!r}; {did_you_mean(str(holds), HOLDS) or 'expected one of ' + ', '.join(HOLDS)}")
     store = form(meta["form"]).read(Path(meta["path"]))
     if holds == "records":
-        return polars.DataFrame({"json": [as_json(record) for record in store.records]}, schema={"json": polars.String})
-    return _register(store, str(meta.get("store", name)), holds)
+        return store, polars.DataFrame({"json": [as_json(record) for record in store.records]}, schema={"json": polars.String})
+    return store, _register(store, str(meta.get("store", name)), holds)
 
 
 def _register(store: FormStore, store_id: str, holds: str) -> polars.DataFrame:

@@ -92,6 +92,20 @@ def test_what_columns_cannot_hold_is_refused_and_nothing_is_left_F1_T1_C23(
     assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+def test_a_statement_that_cannot_be_read_is_not_dropped_unasked_F1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """F1: nothing is written without it, unless that is asked for, and then the exit code says so."""
+    (tmp_path / "pages").mkdir()
+    page = tmp_path / "pages/a.md"
+    page.write_text("[D-1] Kept. Source: S-1.\n\n[D-2] Lost. In force since 2026.\n", encoding="utf-8")
+    out = tmp_path / "out.jsonl"
+    assert convert(tmp_path / "pages", "documents", "relational", out) == 2
+    said = capsys.readouterr()
+    assert f"{page}, line 3: [D-2]: " in said.err and "cannot be read in 1 place; " in said.err and said.out == "" and not out.exists()
+    assert convert(tmp_path / "pages", "documents", "relational", out, "--allow-unread") == 1
+    assert capsys.readouterr().out == f"{out}: 1 record; 1 place could not be read and is left out\n"
+    assert [record["record_id"] for record in form("relational").read(out).records] == ["D-1"]
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_columns_hold_what_they_can_F1_C10(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """F1, C10: texts stay texts; a null that means nothing there is left out, and said."""

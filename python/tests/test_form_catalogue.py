@@ -107,7 +107,7 @@ nodes:
       nodes:
           - {name: Old, description: No more in use., terms: [{name: 0012, description: A code.}]}
 terms:
-    - {name: Seat, description: A place., owners: {users: [ada, bob]}}
+    - {name: Seat, description: A place., owners: {users: [ada, bob]}, tags: [PII.Sensitive, ReleaseTo.legal]}
 """
 
 
@@ -125,9 +125,14 @@ def test_f1_terms_of_datahub_inherit_owners_and_source(tmp_path: Path) -> None:
             "record_id": "urn:li:glossaryTerm:margin", "concept": "Finance.Margin", "value": "What is left.", "source": "Handbook", "valid_from": "2026-01-01",
             "does_not_apply_to": ["internal", "audit"], **owned,
         },
-        {"record_id": "Seat", "concept": "Seat", "value": "A place.", "source": "Handbook", "concept_owner": ["ada", "bob"]},
+        {
+            "record_id": "Seat", "concept": "Seat", "value": "A place.", "source": "Handbook", "concept_owner": ["ada", "bob"], "tags": ["PII.Sensitive"],
+            "release_to": ["legal"],
+        },
     ]  # fmt: skip
-    assert store.notices == []
+    assert store.notices == [
+        f"{tmp_path / 'g.yml'}: labels such as 'Classification.Sensitive' are kept under 'inherits' or 'tags'; only those of ReleaseTo restrict a statement here"
+    ]
 
 
 def test_f1_what_is_written_for_datahub_is_as_its_reader_takes_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from dbt.adapters.duckdb.utils import SourceConfig
 from dbt_common.exceptions import DbtRuntimeError
 from form_examples import ENDINGS, available
 
-from governed_memory.dbt_forms import Plugin, _rows
+from governed_memory.dbt_forms import LOG, Plugin, _read
 from governed_memory.errors import InputError
 from governed_memory.overlay.forms.registry import form
 from governed_memory.overlay.forms.store import FormStore
@@ -86,8 +87,27 @@ def test_the_plugin_gives_the_registers_that_a_form_states_F1(tmp_path: Path) ->
     """F1: expected concepts and the policy, in the columns that `vars: registers:` asks for."""
     form("dimension").write(FormStore(RECORDS, "Latest wins.", ("arr", "nps")), tmp_path / "d.yaml")
     meta = {"form": "dimension", "path": str(tmp_path / "d.yaml"), "store": "team"}
-    assert _rows({**meta, "holds": "expected_concepts"}, "x").rows() == [("team", "arr"), ("team", "nps")]
-    assert _rows({**meta, "holds": "policies"}, "x").rows() == [("team", "Latest wins.")]
-    assert [json.loads(text) for (text,) in _rows(meta, "x").rows()] == RECORDS
+    assert _read({**meta, "holds": "expected_concepts"}, "x")[1].rows() == [("team", "arr"), ("team", "nps")]
+    assert _read({**meta, "holds": "policies"}, "x")[1].rows() == [("team", "Latest wins.")]
+    assert [json.loads(text) for (text,) in _read(meta, "x")[1].rows()] == RECORDS
     with pytest.raises(InputError, match="its meta has no form"):
-        _rows({"path": "x"}, "x")
+        _read({"path": "x"}, "x")
+
+
+UNREAD = "# A\n\n[D-1] Kept. In force from 2026-01-01 until further notice.\n\n[D-2] Lost. In force since 2026.\n\n[Note] is no tag.\n"
+
+
+def test_what_cannot_be_read_fails_the_build_and_notices_are_warnings_F1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F1: no statement is dropped without a word, and what it states is not told."""
+    said: list[str] = []
+    monkeypatch.setattr(LOG, "warning", said.append)
+    (tmp_path / "a.md").write_text(UNREAD, encoding="utf-8")
+    meta = {"form": "documents", "path": str(tmp_path)}
+    source = SourceConfig(name="tested", identifier="pages", schema="tested", database=None, meta=meta, tags=[])
+    with pytest.raises(DbtRuntimeError) as raised:
+        Plugin("forms", {}).load(source)
+    assert f"source tested.pages: {tmp_path / 'a.md'}, line 5: [D-2]: " in str(raised.value) and "allow_unread: true" in str(raised.value)
+    assert said == []
+    rows = Plugin("forms", {}).load(replace(source, meta={**meta, "allow_unread": True})).frame
+    assert [json.loads(text)["record_id"] for (text,) in rows.rows()] == ["D-1"]
+    assert len(said) == 2 and "the statement is left out" in said[0] and "'Note' in brackets" in said[1]

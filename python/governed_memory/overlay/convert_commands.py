@@ -25,7 +25,7 @@ TIMED = ("bitemporal_graph",)
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the root parser."""
-    parser = commands.add_parser("convert", help="a store in one form, written in another, with nothing lost")
+    parser = commands.add_parser("convert", help="a store in one form, written in another, with nothing that could be read lost")
     parser.add_argument("store", metavar="IN", help="a file, or a folder for the forms that are one")
     parser.add_argument("--from", dest="source", required=True, metavar="FORM", help="the form it has: " + ", ".join(FORMS))
     parser.add_argument("--to", dest="target", required=True, metavar="FORM", help="the form to write")
@@ -34,16 +34,20 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="keys of the records where they differ from the roles")
     parser.add_argument("--ends", choices=("inclusive", "exclusive"), help="an end is the last day that holds (default), or the first moment after")
     parser.add_argument("--zone", metavar="ZONE", help="the time zone in which timestamps become dates (default UTC)")
+    parser.add_argument("--allow-unread", action="store_true", help="write what can be read although statements of the store cannot, and end with 1")
     parser.add_argument("--json", action="store_true", help="the summary as JSON")
     parser.set_defaults(run=run_convert)
 
 
 def run_convert(arguments: argparse.Namespace) -> int:
-    """Exit 0 when it is written, whole; 2 when it cannot be read or written, and then nothing is."""
+    """Exit 0 when it is written, whole; 1 without what cannot be read, if asked; 2 when it cannot be read or written, and then nothing is."""
     path, out = Path(arguments.store), Path(arguments.out)
     source, target = form(arguments.source), form(arguments.target)
     _expect_free(out, path, force=arguments.force)
     store = _mapped(source.read(path), parse_mapping(arguments.map))
+    if store.unread and not arguments.allow_unread:
+        print_notices("convert", store.notices)
+        raise InputError(f"{path}: cannot be read in {_places(store)}; mend what the notices name, or write the rest with --allow-unread. Nothing is written")
     if arguments.source in TIMED or arguments.zone or arguments.ends == "exclusive":
         store = as_days(store, zone=arguments.zone or "UTC", is_valid_to_exclusive=arguments.ends == "exclusive")
     with _in_place(out, force=arguments.force) as part:
@@ -51,14 +55,24 @@ def run_convert(arguments: argparse.Namespace) -> int:
         _expect_kept(store, target.read(part), part)
     notices = [notice.replace(str(part), str(out)) for notice in store.notices]
     print_notices("convert", notices)
-    summary = {"records": len(store.records), "conflict_policy": store.conflict_policy is not None, "expected_concepts": len(store.expected_concepts)}
+    summary = {
+        "records": len(store.records),
+        "unread": len(store.unread),
+        "conflict_policy": store.conflict_policy is not None,
+        "expected_concepts": len(store.expected_concepts),
+    }
     if arguments.json:
         print(json.dumps({"from": arguments.source, "to": arguments.target, "out": str(out), **summary, "notices": notices}, ensure_ascii=False))
     else:
         policy = ", the conflict policy" if store.conflict_policy is not None else ""
         expected = f", {len(store.expected_concepts)} expected concepts" if store.expected_concepts else ""
-        print(one_line(f"{out}: {len(store.records)} records{policy}{expected}"))
-    return 0
+        unread = f"; {_places(store)} could not be read and {'is' if len(store.unread) == 1 else 'are'} left out" if store.unread else ""
+        print(one_line(f"{out}: {len(store.records)} record{'' if len(store.records) == 1 else 's'}{policy}{expected}{unread}"))
+    return 1 if store.unread else 0
+
+
+def _places(store: FormStore) -> str:
+    return "1 place" if len(store.unread) == 1 else f"{len(store.unread)} places"
 
 
 def _mapped(store: FormStore, mapping: dict[str, str]) -> FormStore:

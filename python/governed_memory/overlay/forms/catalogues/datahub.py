@@ -17,9 +17,11 @@ from governed_memory.overlay.forms.catalogues.terms import (
     LABELS,
     POLICY_NAME,
     REQUIRED_TERMS,
+    is_others,
     kept,
     owner,
     predecessors,
+    report_labels,
     stated,
     taken,
     taken_names,
@@ -31,8 +33,10 @@ from governed_memory.overlay.forms.yaml_file import yaml_in, yaml_text
 from governed_memory.warehouse.json_text import Number, parse
 
 SHAPE = "expected a DataHub business glossary: version 1, and under 'terms' or 'nodes' what it holds"
-KEPT = ("domain", "inherits", "contains", "values", "related_terms", "knowledge_links", "term_source", "source_url")
+KEPT = ("domain", "contains", "values", "related_terms", "knowledge_links", "term_source", "source_url")
 # A node of ours that holds no statements says so under this property.
+# Where a term names labels: inherited terms, and tags.
+LABELLED = ("inherits", "tags")
 GOVERNANCE, LABEL = "governance", "label"
 # Properties of ours that hold JSON.
 LISTED = ("does_not_apply_to", "supersedes")
@@ -63,8 +67,10 @@ def read(path: Path) -> FormStore:
     about: dict[str, Any] = {}
     notices: list[str] = []
     records = []
+    labelled: dict[str, None] = {}
     for place, term, inherited in _terms(glossary, str(path), _Inherited(owners=glossary.get("owners"), source=glossary.get("source")), about):
-        records.append(_record(term, place, inherited, notices))
+        records.append(_record(term, place, inherited, labelled, notices))
+    report_labels(labelled, "'inherits' or 'tags'", str(path), notices)
     expected = about.get(REQUIRED_TERMS)
     required = () if expected is None else names_in(_json(expected, f"{path}: {REQUIRED_TERMS!r}"), f"{path}: {REQUIRED_TERMS!r}")
     return FormStore(records, about.get("conflict_policy"), required, notices)
@@ -149,7 +155,7 @@ def _text(value: Any, place: str) -> str:
     return value.text if isinstance(value, Number) else str(expect(value, str, place))
 
 
-def _record(term: dict[str, Any], place: str, inherited: _Inherited, notices: list[str]) -> dict[str, Any]:
+def _record(term: dict[str, Any], place: str, inherited: _Inherited, labelled: dict[str, None], notices: list[str]) -> dict[str, Any]:
     name = _name(term, place)
     if "description" not in term:
         raise InputError(f"{place}: the term {shown(name)} has no 'description'; {SHAPE}")
@@ -160,8 +166,9 @@ def _record(term: dict[str, Any], place: str, inherited: _Inherited, notices: li
     lists: dict[str, Any] = {role: _names(properties.pop(role), f"{place}: {role!r}") for role in LISTED if isinstance(properties.get(role), str)}
     if "supersedes" in lists:
         lists["supersedes"] = predecessors(lists["supersedes"], notes)
-    inherits = _strings(term, "inherits", place)
-    labels = {role: [label[len(group) + 1 :] for label in inherits if label.startswith(f"{group}.")] for role, group in LABELS.items()}
+    listed = {key: _strings(term, key, place) for key in LABELLED}
+    named = [label for labels in listed.values() for label in labels]
+    labels = {role: [label[len(group) + 1 :] for label in named if label.startswith(f"{group}.")] for role, group in LABELS.items()}
     owners, roles = _owners(term.get("owners", inherited.owners), f"{place}: 'owners'")
     source = term.get("source_ref") or term.get("source_url") or inherited.source
     record = stated({
@@ -176,10 +183,11 @@ def _record(term: dict[str, Any], place: str, inherited: _Inherited, notices: li
         record["record_id"] = name
     else:
         path = ".".join((*inherited.path, name))
-        others = [label for label in inherits if not label.startswith(tuple(f"{group}." for group in LABELS.values()))]
+        others = {key: [label for label in found if is_others(label)] for key, found in listed.items()}
+        labelled.update(dict.fromkeys(label for found in others.values() for label in found))
         identifier = term.get("id") or path
         record |= {"record_id": _text(identifier, f"{place}: 'id'"), "concept": path, **kept(term, KEPT)}
-        record = {**{key: value for key, value in record.items() if key != "inherits"}, **({"inherits": others} if others else {})}
+        record |= stated(others)
     return joined(record, {**rest, **properties}, notes, place, notices)
 
 

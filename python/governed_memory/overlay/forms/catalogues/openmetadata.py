@@ -18,9 +18,11 @@ from governed_memory.overlay.forms.catalogues.terms import (
     LABELS,
     POLICY_NAME,
     REQUIRED_TERMS,
+    is_others,
     kept,
     owner,
     predecessors,
+    report_labels,
     stated,
     taken,
     taken_names,
@@ -52,8 +54,7 @@ def read(path: Path, values: Placed) -> FormStore:
             records += _history(entry, place, labelled, notices)
         elif (record := _record(entry, place, labelled, notices)) is not None:
             records.append(record)
-    if labelled:
-        notices.append(f"{path}: labels such as {shown(next(iter(labelled)))} are kept under 'tags'; only those of ReleaseTo restrict a statement here")
+    report_labels(labelled, "'tags'", str(path), notices)
     extension = expect(glossary.get("extension") or {}, dict, f"{path}: 'glossary', 'extension'")
     policy = extension.get("conflict_policy")
     if policy is not None:
@@ -172,7 +173,7 @@ def _somebody_elses(term: dict[str, Any], place: str, tags: list[str], labelled:
     """What a term says that this project did not write: it is about itself."""
     named = term.get("fullyQualifiedName") or f"{_name(term['glossary'], place)}.{_quoted(term['name'])}"
     name = expect(named, str, f"{place}: 'fullyQualifiedName'")
-    others = [tag for tag in tags if not tag.startswith(tuple(f"{group}." for group in LABELS.values()))]
+    others = [tag for tag in tags if is_others(tag)]
     labelled.update(dict.fromkeys(others))
     status = term.get("status", term.get("entityStatus"))
     if isinstance(status, str) and status not in APPROVED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from governed_memory.errors import shown
 from governed_memory.overlay.forms.beside import LIST, TEXT, Beside, is_names
 from governed_memory.warehouse import ROLES
 
@@ -47,6 +48,17 @@ def owner(names: Iterable[str]) -> str | list[str] | None:
 def stated(record: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a record that say something, for what a catalogue itself leaves empty."""
     return {key: value for key, value in record.items() if value not in (None, "", [], {})}
+
+
+def is_others(label: str) -> bool:
+    """Whether a label is none of ours, so that it speaks of the data that a term labels."""
+    return not label.startswith(tuple(f"{group}." for group in LABELS.values()))
+
+
+def report_labels(labels: Iterable[str], keys: str, place: str, notices: list[str]) -> None:
+    """Tell of labels of others, once for a file: somebody may have meant them to restrict."""
+    if label := next(iter(labels), None):
+        notices.append(f"{place}: labels such as {shown(label)} are kept under {keys}; only those of ReleaseTo restrict a statement here")
 
 
 def kept(term: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

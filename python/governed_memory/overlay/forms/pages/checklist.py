@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from governed_memory.overlay.forms.pages.markdown import CODE, Block, unquoted
+from governed_memory.overlay.forms.store import Unread
 
 
 def concepts_on(blocks: Sequence[Block], page: str, notices: list[str]) -> tuple[str, ...]:
@@ -17,7 +18,7 @@ def concepts_on(blocks: Sequence[Block], page: str, notices: list[str]) -> tuple
         try:
             found.append(block.name(re.sub(r"\A\[[ xX]?\]\s+", "", block.text)))
         except ValueError as error:
-            notices.append(f"{page}, line {block.line}: names no concept: {error}; the item is left out")
+            notices.append(Unread(f"{page}, line {block.line}: names no concept: {error}; the item is left out"))
     return tuple(found)
 
 

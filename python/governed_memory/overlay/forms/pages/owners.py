@@ -12,6 +12,7 @@ from governed_memory.overlay.forms.catalogues.terms import owner as one_or_sever
 from governed_memory.overlay.forms.pages.grammar import REFERENCE, tag_in
 from governed_memory.overlay.forms.pages.markdown import Block
 from governed_memory.overlay.forms.pages.statements import SENTENCE, Statement
+from governed_memory.overlay.forms.store import Unread
 
 OWNED = re.compile(r"(?P<about>.+?)\s+is\s+owned\s+by\s+(?P<owner>.+?)(?:,\s+where\s+(?:the\s+)?(?P<role>.+?)\s+answers)?", re.DOTALL)
 ANSWERED = re.compile(r"(?:The\s+(?P<role>.+?)|(?P<nobody>Nobody))\s+answers\s+for\s+(?P<about>.+)", re.DOTALL)
@@ -60,7 +61,8 @@ class Owners:
                 place = f"{page}, line {block.line + block.text.count(chr(10), 0, start)}"
                 is_read = match is not None and self._add_sentence(block, sentence, place)
                 if not is_read and (block.is_item or re.search(r"owned\s+by|\banswers\s+for\b", sentence)):
-                    notices.append(f"{place}: a sentence cannot be read and is left out; expected `CONCEPT is owned by PARTY, where the ROLE answers.`")
+                    expected = "expected `CONCEPT is owned by PARTY, where the ROLE answers.`"
+                    notices.append(Unread(f"{place}: a sentence cannot be read and is left out; {expected}"))
                 start = match.end() if match else len(block.text)
 
     def _add_sentence(self, block: Block, sentence: str, place: str) -> bool:

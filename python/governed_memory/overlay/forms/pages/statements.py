@@ -10,6 +10,7 @@ from typing import Any
 from governed_memory.errors import shown
 from governed_memory.overlay.forms.pages.grammar import STARTS, TAG, UNTAGGED, read_sentence, tag_in
 from governed_memory.overlay.forms.pages.markdown import CODE, Block, unquoted
+from governed_memory.overlay.forms.store import Unread
 
 CONCEPT = re.compile(r"Concept:\s+(.+)", re.DOTALL)
 OPENING = re.compile(rf"({TAG}|{re.escape(UNTAGGED)})(?:\s+|\Z)")
@@ -60,7 +61,7 @@ def statements_on(blocks: Sequence[Block], page: str, notices: list[str]) -> lis
                 record = _record(block, text, opening)
             except Unreadable as error:
                 line = block.line + block.text.count("\n", 0, offset + error.offset)
-                notices.append(f"{page}, line {line}: {_tag_shown(block, opening[1])}: {error}; the statement is left out")
+                notices.append(Unread(f"{page}, line {line}: {_tag_shown(block, opening[1])}: {error}; the statement is left out"))
             else:
                 found.append(Statement({**record, **({} if concept is None or "concept" in record else {"concept": concept})}, place))
     return found
@@ -73,7 +74,7 @@ def _concept(heading: Block, page: str, notices: list[str]) -> str | None:
     try:
         return heading.name(match[1])
     except ValueError as error:
-        notices.append(f"{page}, line {heading.line}: the heading names no concept: {error}; what follows is read without one")
+        notices.append(Unread(f"{page}, line {heading.line}: the heading names no concept: {error}; what follows is read without one"))
         return None
 
 
