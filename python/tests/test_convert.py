@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +298,34 @@ def test_a_form_is_named_for_a_file_only_F1(tmp_path: Path, capsys: pytest.Captu
     assert main(["check", str(source), "--form", "vector_memory"]) == 2
     assert "is no memory: 'id' is missing" in capsys.readouterr().err
     assert main(["check", str(source), "--form", "relational", "--format", "sarif"]) == 2
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_c23_of_a_store_of_another_form_nothing_is_left_where_the_command_is_ended(end: signal.Signals, tmp_path: Path) -> None:
+    code = f"""
+import os
+from argparse import Namespace
+from governed_memory.overlay.forms import as_file
+from governed_memory.warehouse import StoreFile, open_memory, raw_records
+store = as_file.of_form(StoreFile("store.json"), Namespace(form="vector_memory", command="ask"))
+with open_memory() as connection:
+    print([record["value"] for record in raw_records(connection, store)], flush=True)
+os.kill(os.getpid(), {int(end)})
+"""
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    assert convert(source, "relational", "vector_memory", tmp_path / "store.json") == 0
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-end, "['old', 'secret']\n", "")
+    assert [path for path in (tmp_path / "tmp").rglob("*") if path.is_file()] == []
+
+
+def test_of_a_store_of_another_form_nothing_is_left_after_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a file left open: a thousand stores may be checked at once."""
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    before = len(os.listdir("/proc/self/fd"))
+    main(["check", *[str(source)] * 3, "--form", "relational", "--json"])
+    assert (len(os.listdir("/proc/self/fd")), list((tmp_path / "tmp").iterdir())) == (before, [])
