@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +74,50 @@ def test_nothing_is_overwritten_unasked_and_a_folder_never_F1(tmp_path: Path, ca
     assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["mine"]
     assert convert(source, "relational", "relational", tmp_path / "no/where.jsonl") == 2
     assert f"there is no folder '{tmp_path / 'no'}'; make it first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_only_a_regular_file_is_replaced_F1(options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not a pipe or a device, nor a link: whoever names one means what is behind it."""
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "theirs").write_text("theirs", encoding="utf-8")
+    (tmp_path / "link.json").symlink_to("theirs")
+    (tmp_path / "dangling.json").symlink_to("nowhere")
+    told = {"pipe": "is no regular file", "link": "is a link to 'theirs'", "dangling": "is a link to 'nowhere'"}
+    for name, why in told.items():
+        out = tmp_path / f"{name}.json"
+        assert convert(source, "relational", "vector_memory", out, *options) == 2
+        assert capsys.readouterr().err.startswith(f"gmem convert: {out}: {why}")
+    assert (tmp_path / "pipe.json").is_fifo() and (tmp_path / "theirs").read_text(encoding="utf-8") == "theirs"
+    assert str((tmp_path / "dangling.json").readlink()) == "nowhere" and not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["documents", "relational"])
+def test_nothing_is_written_inside_what_is_read_F1(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Read again, the folder would hold every record twice."""
+    folder = tmp_path / "store"
+    assert convert(write_lines(tmp_path / "in.jsonl", *RECORDS), "relational", name, folder) == 0
+    (tmp_path / "link").symlink_to(folder)
+    before = sorted(folder.rglob("*"))
+    for source, out in ((folder, folder / "sub"), (tmp_path / "link", folder / "sub"), (folder, tmp_path / "link/sub.jsonl")):
+        assert convert(source, name, name, out) == 2
+        assert f"{out}: is inside {str(source)!r}, which is read" in capsys.readouterr().err
+    assert convert(folder / "records.csv", "relational", name, folder) == 2
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_name_that_no_file_can_have_is_said_F1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    assert convert(source, "relational", "vector_memory", tmp_path / ("é" * 126 + ".json")) == 2
+    assert capsys.readouterr().err == f"gmem convert: --out: '{'é' * 126}.json' cannot be written: File name too long\n"
+
+
+def test_a_key_has_one_role_F1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_lines(tmp_path / "in.jsonl", {"k": "A", "concept": "arr"})
+    assert convert(source, "relational", "vector_memory", tmp_path / "out.json", "--map", "value=k,source=k") == 2
+    assert "--map: 'k' is given for value and for source; a key can have one role" in capsys.readouterr().err
+    assert not (tmp_path / "out.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -264,3 +312,34 @@ def test_a_form_is_named_for_a_file_only_F1(tmp_path: Path, capsys: pytest.Captu
     assert main(["check", str(source), "--form", "vector_memory"]) == 2
     assert "is no memory: 'id' is missing" in capsys.readouterr().err
     assert main(["check", str(source), "--form", "relational", "--format", "sarif"]) == 2
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_c23_of_a_store_of_another_form_nothing_is_left_where_the_command_is_ended(end: signal.Signals, tmp_path: Path) -> None:
+    code = f"""
+import os
+from argparse import Namespace
+from governed_memory.overlay.forms import as_file
+from governed_memory.warehouse import StoreFile, open_memory, raw_records
+store = as_file.of_form(StoreFile("store.json"), Namespace(form="vector_memory", command="ask"))
+with open_memory() as connection:
+    print([record["value"] for record in raw_records(connection, store)], flush=True)
+os.kill(os.getpid(), {int(end)})
+"""
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    assert convert(source, "relational", "vector_memory", tmp_path / "store.json") == 0
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-end, "['old', 'secret']\n", "")
+    assert [path for path in (tmp_path / "tmp").rglob("*") if path.is_file()] == []
+
+
+def test_of_a_store_of_another_form_nothing_is_left_after_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a file left open: a thousand stores may be checked at once."""
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    before = len(os.listdir("/proc/self/fd"))
+    main(["check", *[str(source)] * 3, "--form", "relational", "--json"])
+    assert (len(os.listdir("/proc/self/fd")), list((tmp_path / "tmp").iterdir())) == (before, [])

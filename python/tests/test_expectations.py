@@ -29,6 +29,8 @@ from governed_memory.warehouse import StoreFile
 
 pytest.importorskip("great_expectations")
 
+from governed_memory.errors import InputError
+from governed_memory.expectations import data_docs
 from governed_memory.expectations.run import Outcome, run
 from governed_memory.expectations.suites import LEVELS, suite
 
@@ -308,6 +310,32 @@ sys.exit(main(sys.argv[1:]))
         "target",
         "target/gx_docs",
     ]
+
+
+@pytest.mark.parametrize("mine", ["README.txt", "validations/mine/notes.txt", "empty/"])
+def test_a_folder_that_holds_anything_else_is_left_as_it_is(mine: str, tmp_path: Path) -> None:
+    """Data Docs of an earlier run are replaced whole: what somebody put among them would be gone."""
+    docs = tmp_path / "docs"
+    for _ in range(2):
+        with data_docs.replaced(docs) as new:
+            for name in ("index.html", "expectations/e.html", "static/s.css", "validations/v.html"):
+                (new / name).parent.mkdir(parents=True, exist_ok=True)
+                (new / name).touch()
+    if mine.endswith("/"):
+        (docs / mine).mkdir()
+    else:
+        (docs / mine).parent.mkdir(exist_ok=True, parents=True)
+        (docs / mine).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="holds something else than Data Docs of an earlier run: "), data_docs.replaced(docs):
+        pass
+    assert sorted(tmp_path.rglob("*")) == before
+    shutil.rmtree(docs)
+    docs.mkdir()
+    with pytest.raises(InputError, match="of an earlier run: 'late\\.txt'"), data_docs.replaced(docs) as new:
+        new.mkdir()
+        (docs / "late.txt").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["docs", "late.txt"]
 
 
 def test_what_cannot_be_used_is_told_in_one_line(marked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,10 @@ from great_expectations.core.run_identifier import RunIdentifier
 from great_expectations.data_context.data_context.ephemeral_data_context import EphemeralDataContext
 from great_expectations.data_context.types.resource_identifiers import ExpectationSuiteIdentifier, ValidationResultIdentifier
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, shown
 
+# In a folder of Data Docs: what of it was written here. Nothing else may be there when it is replaced.
+WRITTEN = ".written_by_gmem"
 # In a page: a name drawn by chance, and a picture that is fetched from the maker of GX, with the time of the run.
 DRAWN = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b")
 PICTURE = re.compile(r"https://great-expectations-web-assets[^\s\"')]*")
@@ -45,20 +47,41 @@ def replaced(docs: Path) -> Generator[Path]:
     """A new folder to make Data Docs in, which then takes the place of earlier ones; where making them fails, those stay.
 
     Raises:
-        InputError: at the place is something else than Data Docs.
+        InputError: at the place is something else than what an earlier run wrote there.
     """
-    if docs.is_symlink() or (docs.exists() and not docs.is_dir()):
-        raise InputError(f"--docs: {str(docs)!r} is no folder")
-    held = {path.name for path in docs.iterdir()} if docs.exists() else set()
-    if held and not {"index.html", "expectations", "static"} <= held:
-        raise InputError(f"--docs: {str(docs)!r} holds something else than Data Docs; name a folder that is empty, new, or of an earlier run")
+    _expect_ours(docs)
     docs.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=docs.parent.absolute(), prefix=f".{docs.name}-") as folder:
         new = Path(folder) / "new"
         yield new
+        (new / WRITTEN).write_text("".join(f"{name}\n" for name in sorted(_names(new))), encoding="utf-8")
+        # Again, since making them takes a while.
+        _expect_ours(docs)
         if docs.exists():
             docs.rename(Path(folder) / "old")
         new.rename(docs)
+
+
+def _expect_ours(docs: Path) -> None:
+    """InputError where the folder holds anything that no earlier run wrote, which says in the folder itself what it wrote."""
+    if docs.is_symlink() or (docs.exists() and not docs.is_dir()):
+        raise InputError(f"--docs: {str(docs)!r} is no folder")
+    if not docs.exists():
+        return
+    try:
+        written = {WRITTEN, *(docs / WRITTEN).read_text(encoding="utf-8").split("\n")}
+    except (OSError, UnicodeDecodeError):
+        written = set()
+    if others := sorted(_names(docs) - written):
+        raise InputError(
+            f"--docs: {str(docs)!r} holds something else than Data Docs of an earlier run: {shown(others[0])}"
+            f"{f' and {len(others) - 1} more' if others[1:] else ''}; name a folder that is empty, new, or of an earlier run"
+        )
+
+
+def _names(folder: Path) -> set[str]:
+    """Everything in a folder, folders too, by its path from there."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
 def make(context: EphemeralDataContext, folder: Path, *, pages: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,9 @@ def _outcome(arguments: argparse.Namespace, path: str, baseline: baselines.Basel
     listed = REPORTS[arguments.format][1] if arguments.format in REPORTS else None
     shown = None if arguments.format == "json" else SHOWN
     try:
-        store = of_form(_store_file(arguments, path), arguments)
-        report = check(store, min_level=arguments.min_level, presence_only=arguments.presence_only, shown=shown, baseline=baseline, listed=listed)
+        with ExitStack() as read:
+            store = of_form(_store_file(arguments, path), arguments, read.callback)
+            report = check(store, min_level=arguments.min_level, presence_only=arguments.presence_only, shown=shown, baseline=baseline, listed=listed)
     except InputError as error:
         print(f"gmem check: {message(str(error))}", file=sys.stderr)
         return {"store": path, "error": str(error)}

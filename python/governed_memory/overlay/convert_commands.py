@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from governed_memory.overlay.forms.days import as_days
 from governed_memory.overlay.forms.registry import FORMS, form
 from governed_memory.overlay.forms.same import expect_same
 from governed_memory.overlay.forms.store import FormStore
-from governed_memory.warehouse.store_file import parse_mapping
+from governed_memory.warehouse.store_file import StoreFile, parse_mapping
 
 # A graph has moments where a record has days.
 TIMED = ("bitemporal_graph",)
@@ -30,7 +31,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--from", dest="source", required=True, metavar="FORM", help="the form it has: " + ", ".join(FORMS))
     parser.add_argument("--to", dest="target", required=True, metavar="FORM", help="the form to write")
     parser.add_argument("--out", required=True, metavar="PATH", help="where to write; its ending says which of the form's formats")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there; a folder is never replaced")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there; a folder, a link or a device is never replaced")
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="keys of the records where they differ from the roles")
     parser.add_argument("--ends", choices=("inclusive", "exclusive"), help="an end is the last day that holds (default), or the first moment after")
     parser.add_argument("--zone", metavar="ZONE", help="the time zone in which timestamps become dates (default UTC)")
@@ -78,7 +79,11 @@ def _places(store: FormStore) -> str:
 def _mapped(store: FormStore, mapping: dict[str, str]) -> FormStore:
     if not mapping:
         return store
-    roles = {column: role for role, column in mapping.items()}
+    roles: dict[str, str] = {}
+    for role, column in mapping.items():
+        if column in roles:
+            raise InputError(f"--map: {column!r} is given for {roles[column]} and for {role}; a key can have one role")
+        roles[column] = role
     for column, role in roles.items():
         if not any(column in record for record in store.records):
             raise InputError(f"--map: no record has the key {column!r}, given for {role}")
@@ -96,14 +101,39 @@ def _expect_kept(store: FormStore, written: FormStore, part: Path) -> None:
 
 
 def _expect_free(out: Path, path: Path, *, force: bool) -> None:
-    if out.is_dir() and any(out.iterdir()):
-        raise InputError(f"{out}: is a folder that holds something; name a new one, a folder is never replaced")
-    if out.exists() and not out.is_dir() and not force:
-        raise InputError(f"{out}: exists; --force replaces it")
-    if out.exists() and path.exists() and out.samefile(path):
-        raise InputError(f"{out}: is what is read; write to another place")
+    """InputError where writing would replace what nobody named, or change what is read."""
+    try:
+        _expect_replaceable(out, force=force)
+    except NotADirectoryError:
+        pass  # said below, of the folder
+    except OSError as error:
+        raise InputError(f"--out: {shown(out.name)} cannot be written: {error.strerror}") from error
+    # Of FILE.duckdb::TABLE the file.
+    source = StoreFile(str(path)).file
+    if os.path.exists(source):
+        if out.exists() and out.samefile(source):
+            raise InputError(f"{out}: is what is read; write to another place")
+        if source.resolve() in out.absolute().parent.resolve().joinpath(out.name).parents:
+            raise InputError(f"{out}: is inside {shown(str(path))}, which is read; write to a place outside of it")
     if not out.absolute().parent.is_dir():
         raise InputError(f"{out}: there is no folder {shown(str(out.parent))}; make it first")
+
+
+def _expect_replaceable(out: Path, *, force: bool) -> None:
+    """InputError where something stands that is not to be replaced: a link, a device, a pipe, a folder that holds something, a file unasked."""
+    try:
+        mode = out.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise InputError(f"{out}: is a link to {shown(str(out.readlink()))}, and a link is never replaced; name the file that is meant")
+    if stat.S_ISDIR(mode):
+        if any(out.iterdir()):
+            raise InputError(f"{out}: is a folder that holds something; name a new one, a folder is never replaced")
+    elif not stat.S_ISREG(mode):
+        raise InputError(f"{out}: is no regular file but a device, a pipe or a socket, which is never replaced; name a file")
+    elif not force:
+        raise InputError(f"{out}: exists; --force replaces it")
 
 
 @contextmanager
@@ -122,8 +152,8 @@ def _in_place(out: Path, *, force: bool) -> Iterator[Path]:
         if not part.is_dir():
             with part.open("rb") as file:
                 os.fsync(file.fileno())
-        if out.exists() and not out.is_dir() and not force:
-            raise InputError(f"{out}: exists; --force replaces it")
+        # Again, since something may have come there meanwhile.
+        _expect_replaceable(out, force=force)
         part.replace(out)
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from error

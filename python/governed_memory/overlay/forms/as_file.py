@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,12 +26,13 @@ def add_form(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--form", metavar="FORM", help=f"for a file or folder: the form it has, of {', '.join(FORMS)} (default: one record a row)")
 
 
-def of_form(store: StoreFile, arguments: argparse.Namespace) -> StoreFile:
+def of_form(store: StoreFile, arguments: argparse.Namespace, at_end: Callable[..., object] = atexit.register) -> StoreFile:
     """The store file to read for the one that is named, which may have another form.
 
     Args:
         store: the file or folder that is named.
         arguments: `form` is its form, if one is named; `command` stands before notices, which go to standard error.
+        at_end: takes what to call, with its arguments, when the store is no longer read; the end of the process unless said otherwise.
 
     Raises:
         InputError: there is no such form, or the file cannot be read as one.
@@ -38,12 +41,24 @@ def of_form(store: StoreFile, arguments: argparse.Namespace) -> StoreFile:
         return store
     read = form(arguments.form).read(Path(store.path))
     print_notices(arguments.command, read.notices)
-    # Nobody else may look into the folder, and it goes when the command ends.
-    folder = Path(tempfile.mkdtemp(prefix="gmem-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    file = folder / "store.jsonl"
-    write_text(file, lines(read.records))
+    file = _hold(lines(read.records), at_end)
     return replace(store, path=str(file), name=store.store_id, policy_id=store.policy_id or read.conflict_policy)
+
+
+def _hold(text: str, at_end: Callable[..., object]) -> Path:
+    """A path at which this process, and nobody else, reads the text."""
+    folder = Path(tempfile.mkdtemp(prefix="gmem-"))
+    at_end(shutil.rmtree, folder, ignore_errors=True)
+    file = folder / "store.jsonl"
+    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    at_end(os.close, handle)
+    opened = Path(f"/proc/self/fd/{handle}")
+    if opened.exists():
+        # What not everybody may see is in a file without a name, which is gone with this process however that ends. The link says the format.
+        file.unlink()
+        file.symlink_to(opened)
+    write_text(file, text)
+    return file
 
 
 def refuse_form(arguments: argparse.Namespace) -> None:
