@@ -20,6 +20,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +87,8 @@ def read(folder: Path) -> FormStore:
         lists.setdefault((_record_of(row, known, place), by_flag[flag]), []).append(_cell(row, "question_class_id", place))
     roles = {_cell(row, "party_id", place): row.get("owner_role") for place, row in tables["parties"]}
     notices: list[str] = []
-    releases = folder / "record_releases.csv"
-    records = [_record(row, f"{folder / RECORDS}, record {number}", roles, lists, releases, notices) for number, row in enumerate(rows, start=1)]
+    joins = _Joined(roles, lists, folder / "record_releases.csv")
+    records = [_record(row, f"{folder / RECORDS}, record {number}", joins, notices) for number, row in enumerate(rows, start=1)]
     expected = tuple(_cell(row, "concept_id", place) for place, row in tables["expected_concepts"])
     return FormStore(records, _policy(folder, tables), expected, notices)
 
@@ -190,21 +191,28 @@ class _Writer:
                 notes.not_stated.append("owner_role")
 
 
-def _record(
-    row: dict[str, Any], place: str, roles: dict[str, Any], lists: dict[tuple[str, str], list[str]], releases: Path, notices: list[str]
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """What other tables say: the role at each party, the names joined to {(record, role): names}, and where releases stand."""
+
+    roles: dict[str, Any]
+    lists: dict[tuple[str, str], list[str]]
+    releases: Path
+
+
+def _record(row: dict[str, Any], place: str, joins: _Joined, notices: list[str]) -> dict[str, Any]:
     record = {role: value for role, value in row.items() if role != BESIDE}
     bag = _json(row[BESIDE], f"{place}: {BESIDE}") if row.get(BESIDE) is not None else {}
     rest, notes = opened(expect(bag, dict, f"{place}: {BESIDE}"), place)
-    if (role := roles.get(record.get("concept_owner", ""))) is not None:
+    if (role := joins.roles.get(record.get("concept_owner", ""))) is not None:
         record["owner_role"] = role
     if str(record.get("supersedes", "")).startswith("["):
         record["supersedes"] = _json(record["supersedes"], f"{place}: supersedes")
     for name in LISTS:
-        if found := lists.get((record.get("record_id", ""), name)):
+        if found := joins.lists.get((record.get("record_id", ""), name)):
             record[name] = found[0] if len(found) == 1 and notes.shapes.get(name, LIST) == TEXT else found
     if "restricted" in notes.not_stated and not (record.get("release_to") or rest.get("release_to")):
-        _keep_restricted(releases, place, notes, notices)
+        _keep_restricted(joins.releases, place, notes, notices)
     record |= {mark: rest[mark] for mark in MARKS if mark in rest and record.get(mark) == as_json(rest[mark])}
     return joined(record, rest, notes, place, notices)
 
