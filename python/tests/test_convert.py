@@ -181,6 +181,48 @@ def test_records_csv_alone_does_not_make_a_released_record_look_open_F1_C22(tmp_
     assert form("relational").read(tmp_path / "out").records == RECORDS
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [{"restricted": True}, {"restricted": False, "release_to": ["board"]}, {"restricted": "no", "release_to": "board"}, {"confidential": True},
+     {"classification": ["secret"]}, {"classification": "null"}, {"restricted": "true", "release_to": ["board"]}, {"release_to": [""]}],
+)  # fmt: skip
+def test_records_csv_alone_shows_every_mark_of_restriction_F1_G5(mark: dict[str, Any], tmp_path: Path) -> None:
+    """F1, G5: whatever shape the mark has; a marker that opens other records opens no released one."""
+    records = [{"record_id": "A", "valid_to": None, **mark}]
+    form("relational").write(FormStore(records), tmp_path / "out")
+    [row] = form("relational").read(tmp_path / "out/records.csv").records
+    assert any(row.get(name) for name in ("classification", "confidential", "restricted"))
+    assert "release_to" not in mark or row["restricted"] == "true"
+    assert form("relational").read(tmp_path / "out").records == records
+
+
+def test_a_record_without_its_releases_stays_restricted_F1_G5(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """F1, G5: rows that are missing never open a record; tables that others need are not missing unnoticed."""
+    out = tmp_path / "out"
+    records = [{**RECORDS[1], "valid_to": None}, {**RECORDS[1], "record_id": "C", "concept": "nps", "applies_to": ["external"], "restricted": "no"}]
+    form("relational").write(FormStore(records, "The latest wins."), out)
+    releases = out / "record_releases.csv"
+    header, first, second = releases.read_text(encoding="utf-8").splitlines(keepends=True)
+    releases.write_text(header + second, encoding="utf-8")
+    store = form("relational").read(out)
+    assert (store.records[0]["restricted"], "release_to" in store.records[0], store.records[1]) == ("true", False, records[1])
+    assert store.notices == [f"{out / 'records.csv'}, record 1: record_releases.csv names no party for it any more; it stays restricted"]
+    (tmp_path / "host.yaml").write_text("callers: {x: {parties: [x], boundary: inside}}", encoding="utf-8")
+    asked = ["--as-of", "2026-04-01", "--caller", "x", "--host", str(tmp_path / "host.yaml"), "--store", str(out), "--form", "relational"]
+    ask = ["ask", "arr", *asked]
+    assert main([*ask, "--json"]) == 0
+    assert "secret" not in capsys.readouterr().out
+    releases.write_text(header + first, encoding="utf-8")
+    assert form("relational").read(out).records[1]["restricted"] == "true"
+    for name, why in (("record_releases", "is released by it"), ("rule_scopes", "question_classes.csv has rows"), ("stores", "policies.csv has rows")):
+        kept = (out / f"{name}.csv").read_bytes()
+        (out / f"{name}.csv").unlink()
+        assert main(ask) == 2
+        said = capsys.readouterr()
+        assert f"{name}.csv: is missing" in said.err and why in said.err and "secret" not in said.out + said.err
+        (out / f"{name}.csv").write_bytes(kept)
+
+
 def test_a_text_that_means_nothing_in_a_column_stands_beside_it_F1_C09(tmp_path: Path) -> None:
     """F1, C09: a reader of records.csv takes `null` and a blank for a missing value."""
     records = [{"record_id": "A", "source": text, "value": text, "valid_to": None} for text in ("null", "NULL", " ", "")]

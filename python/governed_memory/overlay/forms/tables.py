@@ -10,8 +10,8 @@
     stores.csv             store_id, policy_id
     expected_concepts.csv  store_id, concept_id
 
-The registers have the columns that a dbt project's registers have. `restricted` is set for a record with releases that does not say itself
-whether it is, so that records.csv alone never makes it look open.
+The registers have the columns that a dbt project's registers have. So that records.csv alone never makes a record look open, `restricted` is
+set for one with releases, and a mark of restriction that is no text stands in its own column as JSON too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 RECORDS = "records.csv"
 SCOPES = {"applies_to": "false", "does_not_apply_to": "true"}
 LISTS = (*SCOPES, "release_to")
+# Each of these restricts a record (G5).
+MARKS = ("classification", "confidential", "restricted")
 COLUMNS = tuple(role for role in ROLES if role not in (*LISTS, "owner_role"))
 HEADERS = {
     "record_releases": ("record_id", "party_id"),
@@ -48,8 +51,11 @@ HEADERS = {
     "expected_concepts": ("store_id", "concept_id"),
 }
 # What says something about records; the rest are registers for the checks.
-READ = ("record_releases", "rule_scopes", "parties", "policies", "stores", "expected_concepts")
+READ = ("record_releases", "rule_scopes", "parties", "question_classes", "policies", "stores", "expected_concepts")
+# A table that says which records, or which store, the names of a register apply to: without it they would apply to none.
+NEEDED_BY = {"rule_scopes": "question_classes", "stores": "policies"}
 POLICY_ID = "conflict_policy"
+_RESTORE = "put it back, or write one with its first line alone where it has nothing to say"
 
 
 def is_folder_of_tables(path: Path) -> bool:
@@ -61,11 +67,14 @@ def read(folder: Path) -> FormStore:
     """The store in a folder of tables.
 
     Raises:
-        InputError: a table cannot be read, lacks a column, or joins a record that is not there.
+        InputError: a table cannot be read, lacks a column, joins a record that is not there, or is not there though others need it.
     """
     with open_memory() as connection:
         rows = raw_records(connection, StoreFile(str(folder / RECORDS)))
         tables = {name: _table(connection, folder / f"{name}.csv") for name in READ}
+    for needed, register in NEEDED_BY.items():
+        if tables[register] and not (folder / f"{needed}.csv").is_file():
+            raise InputError(f"{folder / needed}.csv: is missing, and {register}.csv has rows that it refers to; {_RESTORE}")
     known = Counter(row.get("record_id") for row in rows)
     lists: dict[tuple[str, str], list[str]] = {}
     for place, row in tables["record_releases"]:
@@ -78,7 +87,8 @@ def read(folder: Path) -> FormStore:
         lists.setdefault((_record_of(row, known, place), by_flag[flag]), []).append(_cell(row, "question_class_id", place))
     roles = {_cell(row, "party_id", place): row.get("owner_role") for place, row in tables["parties"]}
     notices: list[str] = []
-    records = [_record(row, f"{folder / RECORDS}, record {number}", roles, lists, notices) for number, row in enumerate(rows, start=1)]
+    joins = _Joined(roles, lists, folder / "record_releases.csv")
+    records = [_record(row, f"{folder / RECORDS}, record {number}", joins, notices) for number, row in enumerate(rows, start=1)]
     expected = tuple(_cell(row, "concept_id", place) for place, row in tables["expected_concepts"])
     return FormStore(records, _policy(folder, tables), expected, notices)
 
@@ -140,9 +150,7 @@ class _Writer:
             notes.not_stated.append("valid_to")
         elif record["valid_to"] is None:
             del rest["valid_to"]
-        if record.get("release_to") and "restricted" not in row:
-            row["restricted"] = "true"
-            notes.not_stated.append("restricted")
+        self._mark(row, record, rest, notes)
         bag = notes.bag(rest)
         return {**row, BESIDE: as_json(bag) if bag else None}
 
@@ -162,6 +170,15 @@ class _Writer:
             flag = {"is_excluded": SCOPES[role]} if role in SCOPES else {}
             self.joins[table] += [{"record_id": record_id, column: name, **flag} for name in names]
 
+    @staticmethod
+    def _mark(row: dict[str, Any], record: dict[str, Any], rest: dict[str, Any], notes: Beside) -> None:
+        """Marks of restriction that the columns would not show: those that are no text, and `restricted` for releases."""
+        row |= {mark: as_json(rest[mark]) for mark in MARKS if not _says_nothing(rest.get(mark))}
+        if record.get("release_to") and row.get("restricted") != "true":
+            rest |= {"restricted": record["restricted"]} if "restricted" in record else {}
+            row["restricted"] = "true"
+            notes.not_stated.append("restricted")
+
     def _owner(self, row: dict[str, Any], rest: dict[str, Any], notes: Beside) -> None:
         owner = row.get("concept_owner")
         if owner is None:
@@ -174,18 +191,38 @@ class _Writer:
                 notes.not_stated.append("owner_role")
 
 
-def _record(row: dict[str, Any], place: str, roles: dict[str, Any], lists: dict[tuple[str, str], list[str]], notices: list[str]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """What other tables say: the role at each party, the names joined to {(record, role): names}, and where releases stand."""
+
+    roles: dict[str, Any]
+    lists: dict[tuple[str, str], list[str]]
+    releases: Path
+
+
+def _record(row: dict[str, Any], place: str, joins: _Joined, notices: list[str]) -> dict[str, Any]:
     record = {role: value for role, value in row.items() if role != BESIDE}
     bag = _json(row[BESIDE], f"{place}: {BESIDE}") if row.get(BESIDE) is not None else {}
     rest, notes = opened(expect(bag, dict, f"{place}: {BESIDE}"), place)
-    if (role := roles.get(record.get("concept_owner", ""))) is not None:
+    if (role := joins.roles.get(record.get("concept_owner", ""))) is not None:
         record["owner_role"] = role
     if str(record.get("supersedes", "")).startswith("["):
         record["supersedes"] = _json(record["supersedes"], f"{place}: supersedes")
     for name in LISTS:
-        if found := lists.get((record.get("record_id", ""), name)):
+        if found := joins.lists.get((record.get("record_id", ""), name)):
             record[name] = found[0] if len(found) == 1 and notes.shapes.get(name, LIST) == TEXT else found
+    if "restricted" in notes.not_stated and not (record.get("release_to") or rest.get("release_to")):
+        _keep_restricted(joins.releases, place, notes, notices)
+    record |= {mark: rest[mark] for mark in MARKS if mark in rest and record.get(mark) == as_json(rest[mark])}
     return joined(record, rest, notes, place, notices)
+
+
+def _keep_restricted(releases: Path, place: str, notes: Beside, notices: list[str]) -> None:
+    """Leave a record restricted that is released to nobody any more: without its releases it would be open."""
+    if not releases.is_file():
+        raise InputError(f"{releases}: is missing, and {place}, is released by it; {_RESTORE}")
+    notes.not_stated.remove("restricted")
+    notices.append(f"{place}: {releases.name} names no party for it any more; it stays restricted")
 
 
 def _policy(folder: Path, tables: dict[str, list[tuple[str, dict[str, Any]]]]) -> str | None:
@@ -227,6 +264,10 @@ def _json(text: str, place: str) -> Any:
 def _fits(value: Any) -> bool:
     """Whether a cell holds the text so that every reader of columns gives it back: blank cells and `null` mean nothing there."""
     return isinstance(value, str) and bool(value.strip()) and value.lower() != "null" and not any(character in value for character in "\r\0")
+
+
+def _says_nothing(mark: Any) -> bool:
+    return mark is None or mark in ([], {}) or (isinstance(mark, str) and not mark.strip())
 
 
 def _write(path: Path, header: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> None:
