@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import dbt_harness
@@ -16,4 +17,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
     run = dbt_harness.dbt(folder, "build", "--exclude-resource-type", "test", "unit_test")
     assert run.returncode == 0, run.stdout + run.stderr
+    # as the build left it, whatever another command makes of it in the same folder
+    shutil.copy(folder / "target/manifest.json", folder / "manifest.json")
     return folder / dbt_harness.DATABASE

@@ -17,7 +17,7 @@ FUNCTIONS = {"table_function", "table_functions"}
 
 @pytest.fixture(scope="module")
 def manifest(built: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((built.parent / "target/manifest.json").read_text(encoding="utf-8"))
+    told: dict[str, Any] = json.loads((built.parent / "manifest.json").read_text(encoding="utf-8"))
     return told
 
 
@@ -75,7 +75,7 @@ def test_g7_nothing_restricted_of_this_project_gets_past_a_governed_read(
     manifest: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], built: Path
 ) -> None:
     file = tmp_path / "manifest.json"
-    shutil.copy(built.parent / "target/manifest.json", file)
+    shutil.copy(built.parent / "manifest.json", file)
     assert main(["lint-disclosure", "--manifest", str(file)]) == 0
     assert ": 0 found, " in capsys.readouterr().out
     histories = json.loads(json.dumps(manifest))
