@@ -27,11 +27,11 @@ select * from validation_errors
 
 {#- What fails the build, on the console: dbt itself only counts the rows of a test. At most five records of a rule are named, and no value. -#}
 {% macro tell_findings(rule_id) -%}
-    {%- set findings = governed_memory.relation('findings') -%}
-    {%- if load_relation(ref('governed_memory', 'findings')) is none -%} {{- return('') -}} {%- endif -%}
+    {%- set findings = governed_memory.relation('int_required_findings') -%}
+    {%- if load_relation(ref('governed_memory', 'int_required_findings')) is none -%} {{- return('') -}} {%- endif -%}
     {%- set found = run_query(
         "select store_id, count(*) as found, regexp_replace(array_to_string(min(coalesce(record_id, detail), 5), ', '), '[[:cntrl:]]', '?', 'g') as records, coalesce(party_id, 'nobody named') as party, party_role from "
-        ~ findings ~ " where rule_id = '" ~ rule_id ~ "' and severity = 'error' group by store_id, party_id, party_role order by store_id, found desc, party"
+        ~ findings ~ " where rule_id = '" ~ rule_id ~ "' group by store_id, party_id, party_role order by store_id, found desc, party"
     ) -%}
     {%- for row in found.rows -%}
         {%- set more = ' and ' ~ (row['found'] - 5) ~ ' more' if row['found'] > 5 else '' -%}
