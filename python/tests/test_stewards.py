@@ -383,7 +383,10 @@ def test_l7_an_attached_file_that_is_not_found_is_said_and_not_passed_over(comma
         (["worklist", "history", "zzzz"], "no entry about 'zzzz'; item 'zzzz': no open item begins so"),
         (["worklist", "history", "--file", "none.jsonl"], "none.jsonl: no such file"),
         (["steward", "history", "--register", "parties", "--file", "none.jsonl"], "none.jsonl: no such file"),
-        (["steward", "history", "--register", "parties", "--file", "concept_ownerships.jsonl"], "entry 1: has the key 'concept_id', so it is no entry of parties"),
+        (
+            ["steward", "history", "--register", "parties", "--file", "concept_ownerships.jsonl"],
+            "entry 1: has the key 'concept_id', so it is no entry of parties",
+        ),
         (["steward", "history", "--register", "policies", "--file", "parties.jsonl"], "has the key 'party_id', so it is no entry of policies"),
     ],
 )
