@@ -31,7 +31,7 @@ select * from validation_errors
     {%- if load_relation(ref('governed_memory', 'int_required_findings')) is none -%} {{- return('') -}} {%- endif -%}
     {%- set found = run_query(
         "select store_id, count(*) as found, regexp_replace(array_to_string(min(coalesce(record_id, detail), 5), ', '), '[[:cntrl:]]', '?', 'g') as records, coalesce(party_id, 'nobody named') as party, party_role from "
-        ~ findings ~ " where rule_id = '" ~ rule_id ~ "' and severity = 'error' group by store_id, party_id, party_role order by store_id, found desc, party"
+        ~ findings ~ " where rule_id = '" ~ rule_id ~ "' group by store_id, party_id, party_role order by store_id, found desc, party"
     ) -%}
     {%- for row in found.rows -%}
         {%- set more = ' and ' ~ (row['found'] - 5) ~ ' more' if row['found'] > 5 else '' -%}

@@ -56,7 +56,7 @@
             {% for column, list in (items or {}).items() -%}
             unnest(coalesce(from_json(entry -> '$.{{ list }}', '["VARCHAR"]'), [null])) as {{ column }},
             cast(
-                unnest(coalesce(range(1, cast(json_array_length(entry -> '$.{{ list }}') as bigint) + 1), [null])) as {{ columns['position'] }}
+                unnest(coalesce(range(1, cast(json_array_length(entry -> '$.{{ list }}') as bigint) + 1), [null])) as {{ columns.get('position', 'bigint') }}
             ) as position,
             {% endfor %}
         from (

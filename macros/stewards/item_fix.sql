@@ -1,13 +1,20 @@
 {#- The fix in one sentence, and behind it the command that makes it where there is one. Names come from the item, never a value: what the
-    steward has to say stands in capitals. -#}
-{% macro item_fix(items, rules, fixes, builds) -%}
+    steward has to say stands in capitals. No command appends to a store whose rows are neither in a file nor in a table that it can name; there
+    the fix says where they are. -#}
+{% macro item_fix(items, rules, fixes, builds, stores) -%}
     coalesce({{ rules }}.fix, {{ fixes }}.sentence)
-    || coalesce(': `' || {{ governed_memory.filled({
-        '{store}': governed_memory.shell_word(items ~ '.store_id'),
-        '{concept}': 'coalesce(' ~ governed_memory.shell_word(items ~ '.concept_id') ~ ", 'CONCEPT')",
-        '{date}': 'cast(' ~ builds ~ '.on_date as varchar)',
-        '{of}': "array_to_string(list_transform(" ~ items ~ ".record_ids, lambda name: '--of=' || " ~ governed_memory.shell_word('name') ~ "), ' ')",
-    }, fixes ~ '.command') }} || '`', '')
+    || case
+        when {{ fixes }}.command like 'gmem supersede %' and regexp_matches({{ stores }}.location, '^[^''"]')
+            then
+                '; make that change where the rows are kept: '
+                || regexp_replace({{ stores }}.location, '^(\w+)\((\w+), (.+)\)$', '\3, which the plugin \1 reads as \2')
+        else coalesce(': `' || {{ governed_memory.filled({
+            '{store}': governed_memory.shell_word(items ~ '.store_id'),
+            '{concept}': 'coalesce(' ~ governed_memory.shell_word(items ~ '.concept_id') ~ ", 'CONCEPT')",
+            '{date}': 'cast(' ~ builds ~ '.on_date as varchar)',
+            '{of}': "array_to_string(list_transform(" ~ items ~ ".record_ids, lambda name: '--of=' || " ~ governed_memory.shell_word('name') ~ "), ' ')",
+        }, fixes ~ '.command') }} || '`', '')
+    end
 {%- endmacro %}
 
 {#- A text with blanks filled, in one pass: what fills one may look like another. Null where something that fills one is. -#}

@@ -65,11 +65,12 @@ steward_items as (
         ) as bigint) as affected_answers,
         items.party_id,
         items.party_role,
-        {{ governed_memory.item_fix('items', 'rules', 'fixes', 'builds') }} as fix
+        {{ governed_memory.item_fix('items', 'rules', 'fixes', 'builds', 'stores') }} as fix
     from items
     cross join builds
     left join {{ governed_memory.relation('rules') }} as rules on items.rule_id = rules.rule_id
     left join {{ governed_memory.relation('steward_fixes') }} as fixes on items.topic_id = fixes.topic_id
+    left join {{ governed_memory.relation('stores') }} as stores on items.store_id = stores.store_id
     left join of_concepts on items.store_id = of_concepts.store_id and items.concept_id = of_concepts.concept_id
     left join of_stores on items.store_id = of_stores.store_id
     left join of_records on items.store_id = of_records.store_id and items.record_id = of_records.record_id

@@ -70,8 +70,38 @@ def test_l8_a_dry_run_changes_nothing_and_names_older_copies(store: Path, capsys
     before = {path.name: path.read_bytes() for path in store.parent.iterdir()}
     assert main(["erase", "--store", "s.jsonl", "--record", "B", *WHY, "--dry-run"]) == 0
     told = capsys.readouterr().out
-    assert "would erase value, key 'note', key 'n' of 'B'" in told and "backup.csv names the record" in told
+    assert "would erase value, key 'note', key 'n' of 'B'" in told and "backup.csv may name the record" in told
     assert {path.name: path.read_bytes() for path in store.parent.iterdir()} == before
+
+
+def test_l8_a_short_identifier_is_not_found_in_every_number(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store.write_text('{"record_id": "7", "value": "x", "valid_from": "2026-01-01"}\n')
+    (store.parent / "other.jsonl").write_text('{"record_id": "17", "n": 7}\n')
+    (store.parent / "notes.md").write_text("On 2026-07-07 we sold 1.7 of 77.\n")
+    (store.parent / "copy.json").write_text('[{"record_id": "7"}]\n')
+    (store.parent / "copy.csv").write_text("record_id\n7\n")
+    assert main(["erase", "--store", "s.jsonl", "--record", "7", *WHY, "--dry-run"]) == 0
+    hints = [line for line in capsys.readouterr().out.splitlines() if line.startswith("look at")]
+    assert [line.split("/")[-1] for line in hints] == ["copy.csv may name the record", "copy.json may name the record"]
+
+
+def test_l8_a_second_erasure_says_that_nothing_was_noted(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert main(["erase", "--store", "s.jsonl", "--record", "B", *WHY]) == 0
+    told = capsys.readouterr().out
+    assert told.count("noted in s.redactions.jsonl") == 1 and len(redactions(store)) == 1
+    assert "nothing more to erase of 'B' in s.jsonl\nnoted already in s.redactions.jsonl" in told
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_l8_a_store_that_is_not_mapped_loses_no_dates(more: list[str], store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store.write_text('{"uuid": "B", "fact": "what must go", "valid_at": "2026-01-01"}\n')
+    before = store.read_bytes()
+    assert main(["erase", "--store", "s.jsonl", "--record", "B", *WHY, "--map", "record_id=uuid", *more]) == 2
+    told = capsys.readouterr().err
+    assert "has no key 'value'" in told and "'fact', 'valid_at' would all go" in told
+    assert store.read_bytes() == before
+    assert main(["erase", "--store", "s.jsonl", "--record", "B", *WHY, "--map", "record_id=uuid,value=fact,valid_from=valid_at", *more]) == 0
 
 
 REFUSED = {
@@ -174,8 +204,9 @@ def test_g9_nothing_is_erased_where_signing_anew_would_vouch_for_more(
     else:
         monkeypatch.delenv("GMEM_HOST")
     before = attested.read_bytes()
-    assert main(["erase", "--store", "s.jsonl", "--record", "B", *WHY]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    for more in ([], ["--dry-run"]):
+        assert main(["erase", "--store", "s.jsonl", "--record", "B", *WHY, *more]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
     assert attested.read_bytes() == before and not Path("s.redactions.jsonl").exists()
 
 

@@ -13,6 +13,7 @@ import pytest
 from dbt_harness import Project
 
 from governed_memory.cli import main
+from governed_memory.warehouse.durable import journal_of
 
 MARK = "ZQX"
 BASE = {"valid_from": "2026-01-01", "valid_to": None, "source": "S-1", "concept_owner": "finance", "owner_role": "Head of Finance", "conflict_policy": None}
@@ -142,7 +143,8 @@ def test_l6_a_conflict_is_listed_with_the_change_that_ends_it(world: World) -> N
     )
     assert (detail, answers, since) == ("undecided between R-1, R-2, R-3", 1, None)
     assert (
-        fix == f"Append one record that replaces every side: `gmem supersede --store=s --of=R-1 --of=R-2 --of=R-3 --id=NEW_ID --from={ON_DATE} --value=VALUE`"
+        fix == "Append one record that replaces every side: `gmem supersede --store=s --of=R-1 --of=R-2 --of=R-3 --id=NEW_ID "
+        f"--from={ON_DATE} --value=VALUE --source=SOURCE`"
     )
     assert party == "data-office"
 
@@ -182,6 +184,7 @@ def test_g7_nothing_that_a_restricted_record_says_is_on_the_worklist(world: Worl
 def desk(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an empty trace, from which the built database is read."""
     monkeypatch.setenv("GMEM_DATABASE", str(world.folder / "built.duckdb"))
+    (tmp_path / "trace.jsonl").touch()
     return tmp_path / "trace.jsonl"
 
 
@@ -241,7 +244,7 @@ def test_what_cannot_be_noted_is_one_line_and_notes_nothing(case: str, desk: Pat
     assert note(desk, *(argument.format(name) for argument in arguments)) == 2
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1
-    assert not desk.exists()
+    assert desk.read_bytes() == b""
 
 
 @pytest.mark.parametrize(
@@ -290,6 +293,8 @@ def test_l7_the_history_of_a_register_says_who_and_why(world: World, capsys: pyt
         (["party", "--party", "x"], "--boundary: an entry says everything"),
         (["policy", "--policy", "x"], "--criterion: an entry says everything"),
         (["expect", "--concept", " "], "concept_id: is blank"),
+        (["policy", "--policy", "x", "--criterion", "abstain", "--criterion", "abstain"], "--criterion: abstain is given twice"),
+        (["policy", "--policy", "x", "--criterion", "abstain", "--criterion", "source_rank"], "--criterion: source_rank comes after abstain"),
         (["expect", "--concept", "c", "--from", "1.1.2026"], "--from: '1.1.2026' is no date"),
     ],
 )
@@ -308,3 +313,134 @@ def test_a_project_that_attaches_no_file_says_how(built: Path, capsys: pytest.Ca
         "attaches no file that entries can be appended to; name one with --file, and attach it as `registers: expected_concepts: {appended:"
         in capsys.readouterr().err
     )
+
+
+def test_l5_no_level_that_is_missed_keeps_the_worklist_from_being_built(world: World) -> None:
+    """dbt builds nothing that comes behind everything that a failing test reads."""
+    manifest = json.loads((world.folder / "target/manifest.json").read_text())
+    nodes = {name: set(node["depends_on"].get("nodes") or []) for name, node in manifest["nodes"].items()}
+
+    def behind(name: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            new = nodes.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
+
+    kept = {name: behind(f"model.governed_memory.{name}") for name in ("findings", "steward_worklist", "level_history", "rule_statuses")}
+    tests = [name for name in nodes if name.startswith("test.governed_memory.no_required_finding_")]
+    assert len(tests) > 30
+    assert [(test, name) for test in tests for name, before in kept.items() if nodes[test] <= before] == []
+
+
+def test_l7_what_is_appended_after_a_build_shows_from_the_next_one_on(world: World) -> None:
+    """A built database is one state, and needs none of the files that it was built from."""
+    kinds = dict(rows(world, "select table_name, table_type from information_schema.tables where table_name like 'stg_%'"))
+    appended = ("concept_ownerships", "expected_concepts", "parties", "question_classes", "policies", "policy_criteria", "steward_actions", "redactions")
+    assert {kinds[f"stg_{name}"] for name in appended} == {"BASE TABLE"}
+
+
+@pytest.fixture
+def elsewhere(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder from which the attached files are not found by the names that the project has for them."""
+    with duckdb.connect(str(tmp_path / "built.duckdb")) as copy:
+        copy.execute(f"attach '{world.folder / 'built.duckdb'}' as world (read_only)")
+        for name in ("stg_build", "record_intervals_built", "int_steward_items", "stg_steward_actions"):
+            copy.execute(f"create table {name} as from world.main.{name}")
+        copy.execute("create table stg_registers as select 'parties' as register_id, '''moved/parties.jsonl''' as location, true as is_appended")
+        copy.execute("insert into stg_registers values ('steward_actions', '''moved/trace.jsonl''', true)")
+    monkeypatch.setenv("GMEM_DATABASE", str(tmp_path / "built.duckdb"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["worklist", "list"],
+        ["worklist", "history"],
+        ["worklist", "acknowledge", "abcdef", "--by", "ada"],
+        ["steward", "history"],
+        ["steward", "history", "--register", "parties"],
+        ["steward", "party", "--party", "x", "--boundary", "inside", "--by", "ada", "--because", "new"],
+    ],
+)
+def test_l7_an_attached_file_that_is_not_found_is_said_and_not_passed_over(command: list[str], elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command) == 2
+    told = capsys.readouterr()
+    assert "jsonl: is not here, and the built project attaches it as the register" in told.err and not told.out
+    assert not (elsewhere / "moved").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["worklist", "list", "--store", "t"], "--store: the last build knows no 't'; known are s"),
+        (["worklist", "list", "--party", "finanze"], "--party: the last build knows no 'finanze'; did you mean 'finance'?"),
+        (["worklist", "list", "--file", "none.jsonl"], "none.jsonl: no such file"),
+        (["worklist", "history", "zzzz"], "no entry about 'zzzz'; item 'zzzz': no open item begins so"),
+        (["worklist", "history", "--file", "none.jsonl"], "none.jsonl: no such file"),
+        (["steward", "history", "--register", "parties", "--file", "none.jsonl"], "none.jsonl: no such file"),
+        (
+            ["steward", "history", "--register", "parties", "--file", "concept_ownerships.jsonl"],
+            "entry 1: has the key 'concept_id', so it is no entry of parties",
+        ),
+        (["steward", "history", "--register", "policies", "--file", "parties.jsonl"], "has the key 'party_id', so it is no entry of policies"),
+    ],
+)
+def test_a_name_that_nothing_has_is_no_empty_answer(
+    command: list[str], said: str, world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GMEM_DATABASE", str(world.folder / "built.duckdb"))
+    monkeypatch.chdir(world.place)
+    capsys.readouterr()
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+
+
+def test_an_open_item_of_which_nothing_was_noted_has_an_empty_history(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = listed(desk, capsys)[0]["item_id"]
+    assert main(["worklist", "history", name, "--file", str(desk)]) == 0
+    assert capsys.readouterr().out == "0 entries\n"
+    assert note(desk, "assign", name, "--to-nobody") == 0
+    assert capsys.readouterr().out == f"{desk}: assign {name[:10]} to nobody\n"
+
+
+def test_a_project_without_such_registers_has_no_history_to_show(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["steward", "history", "--database", str(built)]) == 2
+    assert "attaches no register that entries are appended to" in capsys.readouterr().err
+
+
+PARTY = ["steward", "party", "--boundary", "inside", "--by", "ada", "--because", "new", "--database", "none.duckdb"]
+
+
+def test_l7_the_first_entry_of_a_register_says_that_it_must_be_complete_from_then_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, is_told in (("first", True), ("second", False)):
+        assert main([*PARTY, "--party", name, "--file", str(tmp_path / "parties.jsonl")]) == 0
+        assert ("is a finding (party_unknown)" in capsys.readouterr().err) is is_told
+
+
+def test_l7_a_register_with_a_base_is_complete_already(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PARTY[:-1], str(built), "--party", "new", "--file", str(tmp_path / "parties.jsonl")]) == 0
+    assert "party_unknown" not in capsys.readouterr().err
+
+
+def test_l7_a_line_that_somebody_else_cut_off_is_named_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "parties.jsonl"
+    file.write_text('{"party_id": "a"}\n{"party_id": "cut')
+    before = file.read_bytes()
+    assert main([*PARTY, "--party", "x", "--file", str(file)]) == 2
+    told = capsys.readouterr().err
+    assert "parties.jsonl, line 2: not JSON" in told and "it was cut off, so complete it or remove it and run this again" in told
+    assert file.read_bytes() == before
+
+
+def test_l7_an_entry_of_a_writer_that_was_cut_off_is_none_and_the_next_one_takes_it_back(tmp_path: Path) -> None:
+    file = tmp_path / "parties.jsonl"
+    file.write_text('{"party_id": "a"}\n{"party_id": "cut')
+    journal_of(file).write_bytes(b'18\n{"party_id": "cut off"}\n')
+    assert main([*PARTY, "--party", "x", "--file", str(file)]) == 0
+    assert [json.loads(line)["party_id"] for line in file.read_text().splitlines()] == ["a", "x"]
