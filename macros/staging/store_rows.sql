@@ -24,12 +24,30 @@
     A source with a plugin is loaded whenever source() is called, and two models that did so at once would write one table: only
     stg_store_rows does, and what is said here names the plugin and what it reads. -#}
 {% macro store_location(store) -%}
-    {%- if execute and store.source is not string -%}
+    {%- set meta = governed_memory.plugin_meta(store) -%}
+    {%- if meta -%} {{- return(meta.plugin ~ '(' ~ meta.get('form') ~ ', ' ~ meta.get('path') ~ ')') -}} {%- endif -%}
+    {{- return(governed_memory.attached_relation(store.source) | string) -}}
+{%- endmacro %}
+
+
+{#- What the source of a store says of the plugin that reads it; empty where none does. -#}
+{% macro plugin_meta(store) -%}
+    {%- if execute and store.get('source') and store.source is not string -%}
         {%- for node in graph.sources.values() if [node.source_name, node.name] == store.source | list and node.meta.get('plugin') -%}
-            {{- return(node.meta.plugin ~ '(' ~ node.meta.get('form') ~ ', ' ~ node.meta.get('path') ~ ')') -}}
+            {{- return(node.meta) -}}
         {%- endfor -%}
     {%- endif -%}
-    {{- return(governed_memory.attached_relation(store.source) | string) -}}
+    {{- return({}) -}}
+{%- endmacro %}
+
+
+{#- The form of a store: what its source's plugin reads it as, which its entry may repeat but not gainsay. -#}
+{% macro store_form(store_id, store) -%}
+    {%- set read_as = governed_memory.plugin_meta(store).get('form') -%}
+    {%- if read_as and store.get('form', read_as) != read_as -%}
+        {{ exceptions.raise_compiler_error("store " ~ store_id ~ ": form is '" ~ store.form ~ "' here, but its source " ~ store.source | join('.') ~ " is read as '" ~ read_as ~ "' (meta: form); leave it out here, or correct one of the two") }}
+    {%- endif -%}
+    {{- return(read_as or store.get('form', 'relational')) -}}
 {%- endmacro %}
 
 

@@ -25,7 +25,7 @@
 {%- endif %}
 select
     {{ sql_text(store_id) }} as store_id,
-    {{ sql_text(store.get('form', 'relational')) }} as form,
+    {{ sql_text(governed_memory.store_form(store_id, store)) }} as form,
     {{ target_level }} as target_level,
     {{ sql_text(store.policy) if store.get('policy') else 'null::varchar' }} as policy_id,
     {{ store.get('attests_writers', false) }} as attests_writers,

@@ -100,7 +100,7 @@ TABLES = {
     "odd_flag": ("rule_scopes.csv", "record_id,question_class_id,is_excluded\nA,x,yes\n", "rule_scopes.csv, record 1: is_excluded is 'yes'; expected true or false"),
     "policy_that_is_not_there": ("stores.csv", "store_id,policy_id\ns,p\n", "stores.csv, record 1: the policy 'p' is not in policies.csv"),
     "two_stores": ("stores.csv", "store_id,policy_id\ns,\nt,\n", "stores.csv: holds 2 stores; a folder holds one"),
-    "edited_notes": ("records.csv", "record_id,governed_memory\nA,{secret\n", "records.csv, record 1: governed_memory: is not JSON as `gmem convert` writes it"),
+    "edited_notes": ("records.csv", "record_id,governed_memory\nA,{secret\n", "records.csv, record 1, 'A': governed_memory: is not JSON as `gmem convert` writes it"),
     "ragged": ("records.csv", "record_id,valid_from\nA\n", "records.csv, line 2: 1 columns where the header has 2"),
 }  # fmt: skip
 

@@ -123,10 +123,10 @@ def test_a_key_has_one_role_F1(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("out", "records", "message"),
     [
-        ("out.csv", RECORDS, "out.csv: a column cannot hold 'release_to' of record 2 as it is; write .jsonl, or a folder of tables"),
+        ("out.csv", RECORDS, "out.csv: a column cannot hold 'release_to' of record 2, 'B', as it is; write .jsonl, or a folder of tables"),
         ("out.csv", [{"record_id": "A", "valid_to": None}, {"record_id": "secret B"}], "record 2, 'secret B': 'valid_to' would read back as something else"),
         ("out.csv", [{"record_id": "A", "value": ""}], "record 1, 'A': 'value' would read back as something else"),
-        ("out.parquet", [{"record_id": "A", "value": {"x": "secret"}}], "out.parquet: a column cannot hold 'value' of record 1 as it is"),
+        ("out.parquet", [{"record_id": "A", "value": {"x": "secret"}}], "out.parquet: a column cannot hold 'value' of record 1, 'A', as it is"),
         ("out.xlsx", RECORDS, "out.xlsx: its name ends in '.xlsx'; expected .jsonl, .json, .csv or .parquet"),
     ],
 )
@@ -137,6 +137,17 @@ def test_what_columns_cannot_hold_is_refused_and_nothing_is_left_F1_T1_C23(
     assert convert(source, "relational", "relational", tmp_path / out) == 2
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1 and "secret" not in said.replace("secret B", "")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"), [("dimension", ".yaml, .yml or .json"), *((name, ".json, .jsonl or .ndjson") for name in ("vector_memory", "bitemporal_graph"))]
+)
+def test_a_file_without_the_ending_of_its_form_is_not_written_F1(target: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """F1: other readers go by the name."""
+    source = write_lines(tmp_path / "in.jsonl", *RECORDS)
+    assert convert(source, "relational", target, tmp_path / "x") == 2
+    assert capsys.readouterr().err == f"gmem convert: {tmp_path / 'x'}: its name ends in ''; expected {expected}\n"
     assert [entry.name for entry in tmp_path.iterdir()] == ["in.jsonl"]
 
 
@@ -342,7 +353,8 @@ def test_check_and_reads_take_a_store_of_any_form_F1_L1_T4(name: str, tmp_path: 
     assert main(["as-of", "2026-04-01", "--store", str(path), "--form", name, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == []
     assert main(["ask", "arr", "--as-of", "2026-03-31", "--caller", "board", "--store", str(path), "--form", name, "--json"]) == 0
-    assert "secret" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "secret" not in said and json.loads(said)["store"] == "store"
 
 
 def test_a_form_is_named_for_a_file_only_F1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

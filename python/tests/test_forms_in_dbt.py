@@ -59,6 +59,21 @@ def test_the_plugin_gives_the_records_and_keeps_the_ends_apart_F1_T1(name: str, 
     assert ended == ("2026-02-28",)
 
 
+def test_an_entry_that_gainsays_its_source_is_refused_F1(tmp_path: Path) -> None:
+    """F1: one form, stated once; an entry that says nothing takes what the source says."""
+    form("dimension").write(FormStore(RECORDS), tmp_path / "d.yaml")
+    meta = {"plugin": "forms", "form": "dimension", "path": str(tmp_path / "d.yaml")}
+    project = dbt_harness.Project(tmp_path)
+    project.attach("team", meta)
+    project.attach("other", meta, form="vector_memory")
+    refused = project.dbt("run", "--select", "stg_stores")
+    assert refused.returncode != 0
+    said = " ".join((refused.stdout + refused.stderr).split())
+    assert "store other: form is 'vector_memory' here, but its source tested.other is read as 'dimension' (meta: form)" in said
+    del project.vars["stores"]["other"]
+    assert project.run("stg_stores").execute("select form from stg_stores").fetchall() == [("dimension",)]
+
+
 MESSAGES: list[tuple[dict[str, str], str]] = [
     ({"form": "vector_memory"}, "its meta has no path"),
     ({"form": "vector", "path": "x"}, "'vector' is no form"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from governed_memory import cli
 from governed_memory.errors import InputError
+from governed_memory.reads.ask import _undecided
 from governed_memory.reads.host import Caller, read_host
 
 RECORDS = [
@@ -160,3 +162,12 @@ def test_questions_keep_to_the_store_that_the_command_names(built: Path, tmp_pat
     arguments = ["ask", "--questions", str(questions), "--as-of", "2026-10-01", "--caller", "legal", "--store", "reference", "--database", str(built)]
     assert cli.main(arguments) == 0
     assert [json.loads(line)["store"] for line in capsys.readouterr().out.splitlines()] == ["reference", "reference_edges"]
+
+
+def test_an_undecided_policy_is_told_of_the_store_that_is_asked_only_T5() -> None:
+    """T5: what another store lacks says nothing about this answer."""
+    with duckdb.connect() as connection:
+        connection.execute("create table stores as select unnest(['pages', 'mine']) as store_id, 'p' as policy_id")
+        connection.execute("create table int_store_criteria as select store_id, []::varchar[] as criteria from stores")
+        assert [notice.partition(":")[0] for notice in _undecided(connection, ("mine",))] == ["store 'mine'"]
+        assert len(_undecided(connection, ("mine", "pages"))) == 2

@@ -13,6 +13,8 @@ import yaml
 from dbt_harness import dbt
 
 from governed_memory.cli import main
+from governed_memory.lint.commands import as_text
+from governed_memory.lint.disclosure import Finding, Report
 
 CASES = Path(__file__).parent / "lint"
 NAMES = sorted(path.name for path in CASES.iterdir() if path.is_dir())
@@ -161,6 +163,21 @@ def test_an_exposure_that_may_read_all_says_why_and_is_listed(tmp_path: Path, ca
         "allowed     exposure.p.board: 1 column (the board may read all)",
         "2 exposures and public models, 1 restricted columns, 0 governed reads: 0 found, 1 allowed, 0 unresolved, 0 only influence rows",
     ]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "summary"),
+    [
+        (0, "3 only influence rows (--influences lists them)"),
+        (1, "3 only influence rows, 1 of them allowed (--influences lists the others)"),
+        (3, "3 only influence rows, 3 of them allowed"),
+    ],
+)
+def test_the_summary_counts_what_is_listed_and_what_is_allowed(allowed: int, summary: str) -> None:
+    report = Report([Finding("influences", "model.p.m", (("source.p.raw.people", "secret"),), "may" if number < allowed else "") for number in range(3)])
+    assert list(as_text(report, with_influences=False))[-1].endswith(f"0 unresolved, {summary}")
+    *listed, last = as_text(report, with_influences=True)
+    assert len(listed) == 3 - allowed and last.endswith(f"{summary.partition(' (')[0]}")
 
 
 def test_a_public_model_may_hold_what_its_own_yml_marks_and_its_readers_may_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

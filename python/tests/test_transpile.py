@@ -151,6 +151,9 @@ def test_what_a_dialect_has_no_form_for_is_named_and_nothing_is_written(capsys: 
     assert "recursion that keeps one row per key (the search for supersession cycles; --assume no-cycles does without)" in captured.err
     assert main(["transpile", "as-of", "--to", "spark", "--date", ON, "--assume", "no-cycles"]) == 1
     assert "for: array_contains_all" in capsys.readouterr().err
+    assert main(["transpile", "as-of", "--to", "bigquery", "--date", ON, "--assume", "no-cycles"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("what sqlglot reports as 'ARRAY_DISTINCT is only supported") == 1 and "; ;" not in said
 
 
 @pytest.mark.parametrize("dialect", ["spark", "snowflake", "bigquery", "trino"])

@@ -75,8 +75,16 @@ def as_text(report: Report, with_influences: bool) -> Iterable[str]:
     yield (
         f"{report.targets} exposures and public models, {report.restricted} restricted columns, {len(report.governed_reads)} governed reads: "
         f"{sum(not finding.allowed for finding in values)} found, {sum(bool(finding.allowed) for finding in values)} allowed, "
-        f"{len(report.unresolved)} unresolved, {len(influences)} only influence rows{'' if with_influences or not influences else ' (--influences lists them)'}"
+        f"{len(report.unresolved)} unresolved, {_influences(influences, is_listed=with_influences)}"
     )
+
+
+def _influences(found: list[Finding], *, is_listed: bool) -> str:
+    """How many, how many of them are allowed, which no list shows, and what lists the others."""
+    allowed = sum(bool(finding.allowed) for finding in found)
+    beside = f", {allowed} of them allowed" if allowed else ""
+    hint = "" if is_listed or allowed == len(found) else f" (--influences lists {'the others' if allowed else 'them'})"
+    return f"{len(found)} only influence rows{beside}{hint}"
 
 
 def _line(finding: Finding) -> str:

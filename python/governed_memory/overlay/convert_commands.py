@@ -17,7 +17,7 @@ from governed_memory.overlay.forms.as_file import print_notices
 from governed_memory.overlay.forms.days import as_days
 from governed_memory.overlay.forms.registry import FORMS, form
 from governed_memory.overlay.forms.same import expect_same
-from governed_memory.overlay.forms.store import FormStore
+from governed_memory.overlay.forms.store import FormStore, record_named
 from governed_memory.warehouse.store_file import StoreFile, parse_mapping
 
 # A graph has moments where a record has days.
@@ -87,8 +87,8 @@ def _mapped(store: FormStore, mapping: dict[str, str]) -> FormStore:
     for column, role in roles.items():
         if not any(column in record for record in store.records):
             raise InputError(f"--map: no record has the key {column!r}, given for {role}")
-        if column != role and (clash := next((number for number, record in enumerate(store.records, 1) if column in record and role in record), None)):
-            raise InputError(f"--map: record {clash} has both {column!r} and {role!r}; a role is read from one key")
+        if column != role and (clash := next((each for each in enumerate(store.records, 1) if column in each[1] and role in each[1]), None)):
+            raise InputError(f"--map: {record_named(*clash)}, has both {column!r} and {role!r}; a role is read from one key")
     records = [{roles.get(key, key): value for key, value in record.items()} for record in store.records]
     return FormStore(records, store.conflict_policy, store.expected_concepts, store.notices)
 

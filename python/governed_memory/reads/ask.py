@@ -111,15 +111,15 @@ def open_to_ask(
     connection = warehouse.open_built(database, store_id=store)
     names = tuple(row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by store_id"))
     notices = [f"{host.place}: owners, sources, concepts and policies are those of the build, not this file's"] if host and host.registers else []
-    return Opened(connection, names, True, notices + _undecided(connection))
+    return Opened(connection, names, True, notices + _undecided(connection, names if store is None else (store,)))
 
 
-def _undecided(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """A notice for each store whose policy has no criteria: a slip in its name would look the same."""
+def _undecided(connection: duckdb.DuckDBPyConnection, asked: Sequence[str]) -> list[str]:
+    """A notice for each store asked whose policy has no criteria: a slip in its name would look the same."""
     sql = """select store_id, policy_id from stores semi join int_store_criteria as criteria
         on stores.store_id = criteria.store_id and len(criteria.criteria) = 0 order by store_id"""
-    stores = warehouse.rows(connection, sql)
-    return [f"store {row['store_id']!r}: no criterion of its policy {row['policy_id']!r} is registered, so rivals stay unresolved" for row in stores]
+    undecided = [(row["store_id"], row["policy_id"]) for row in warehouse.rows(connection, sql)]
+    return [f"store {name!r}: no criterion of its policy {policy!r} is registered, so rivals stay unresolved" for name, policy in undecided if name in asked]
 
 
 def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:

@@ -51,7 +51,7 @@ def run_ask(arguments: argparse.Namespace) -> int:
     host = read_host(arguments.host)
     store = store_named(arguments)
     if isinstance(store, StoreFile):
-        store = replace(with_policy(store, arguments.policy, host), name=arguments.name)
+        store = replace(with_policy(store, arguments.policy, host), name=arguments.name or store.name)
     elif arguments.name:
         raise InputError(f"--name: {arguments.store or 'every attached store'!r} has its name already; --name is for a store file")
     elif arguments.policy:

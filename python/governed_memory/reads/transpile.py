@@ -216,7 +216,8 @@ def _write(tree: exp.Expr, dialect: str) -> Translated:
     try:
         sql = tree.sql(dialect, pretty=True, unsupported_level=sqlglot.ErrorLevel.RAISE, max_unsupported=100)
     except UnsupportedError as error:
-        missing.add(str(error).strip().replace("\n", "; "))
+        # One sentence for each place in the query.
+        missing |= {f"what sqlglot reports as {line.strip()!r}" for line in str(error).splitlines() if line.strip()}
         sql = ""
     return Translated("" if missing else sql, tuple(sorted(missing)))
 

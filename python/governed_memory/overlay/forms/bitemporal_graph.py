@@ -63,7 +63,7 @@ def write(store: FormStore, path: Path) -> None:
     """Write a graph: JSON Lines where the name ends so, else `{"nodes": [...], "edges": [...]}`.
 
     Raises:
-        InputError: a record cannot be written as JSON.
+        InputError: the name has another ending, or a record cannot be written as JSON.
     """
     writer = _Writer()
     for number, record in enumerate(store.records, start=1):

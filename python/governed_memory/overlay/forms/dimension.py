@@ -12,7 +12,7 @@ from typing import Any
 
 from governed_memory.errors import InputError, shown
 from governed_memory.overlay.forms.beside import Beside, joined, opened
-from governed_memory.overlay.forms.json_file import as_json, elements, expect, names_in, text_of, values_in, write_text
+from governed_memory.overlay.forms.json_file import as_json, elements, expect, expect_ending, names_in, text_of, values_in, write_text
 from governed_memory.overlay.forms.store import FormStore
 from governed_memory.overlay.forms.yaml_file import yaml_in, yaml_text
 
@@ -47,8 +47,9 @@ def write(store: FormStore, path: Path) -> None:
     """Write a dimension, as YAML where the name ends so, else as JSON.
 
     Raises:
-        InputError: a record cannot be written.
+        InputError: the name has another ending, or a record cannot be written.
     """
+    expect_ending(path, (*YAML, ".json"))
     policy = {} if store.conflict_policy is None else {"conflict_policy": store.conflict_policy}
     extensions = {"extensions": {EXPECTED: list(store.expected_concepts)}} if store.expected_concepts else {}
     records = [_entry(record) for record in store.records]

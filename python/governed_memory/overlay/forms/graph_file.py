@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError, shown
-from governed_memory.overlay.forms.json_file import LINES, Placed, as_json, elements, expect, lines, objects_in, write_text
+from governed_memory.overlay.forms.json_file import LINES, Placed, as_json, elements, expect, expect_ending, lines, objects_in, write_text
 
 ENTITY, PARTY, CLASS, POLICY = "Entity", "Party", "QuestionClass", "Policy"
 EXPECTED = "expected"
@@ -81,7 +81,12 @@ def read_graph(path: Path) -> Graph:
 
 
 def write_graph(path: Path, nodes: Iterable[dict[str, Any]], edges: Iterable[dict[str, Any]]) -> None:
-    """Write a graph: JSON Lines where the name ends so, else one object that lists nodes and edges."""
+    """Write a graph: JSON Lines where the name ends so, else one object that lists nodes and edges.
+
+    Raises:
+        InputError: the name has another ending, or a record cannot be written as JSON.
+    """
+    expect_ending(path, (".json", *LINES))
     if path.suffix.lower() in LINES:
         return write_text(path, lines([*nodes, *edges]))
     listed = [",\n".join(map(as_json, entries)) for entries in (nodes, edges)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,12 @@ def objects_in(path: Path, listed: str | None = None) -> tuple[Placed, dict[str,
     if listed and (mixed := next((place for place, value in values if isinstance(value, dict) and listed in value), None)):
         raise InputError(f"{mixed}: lists {listed!r} of its own among objects that stand alone: two versions of the export in one file; split it")
     return [(place, expect(value, dict, place)) for place, value in values], around
+
+
+def expect_ending(path: Path, endings: Sequence[str]) -> None:
+    """InputError where a name to write to does not end in one of the form's endings: another reader would not take the file."""
+    if path.suffix.lower() not in endings:
+        raise InputError(f"{path}: its name ends in {path.suffix!r}; expected {', '.join(endings[:-1])} or {endings[-1]}")
 
 
 def elements(values: list[Any], place: str) -> list[tuple[str, Any]]:

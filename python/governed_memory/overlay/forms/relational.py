@@ -15,7 +15,7 @@ from governed_memory.errors import InputError, shown
 from governed_memory.overlay.forms import tables
 from governed_memory.overlay.forms.json_file import LINES, as_json, lines, write_text
 from governed_memory.overlay.forms.same import expect_same
-from governed_memory.overlay.forms.store import FormStore
+from governed_memory.overlay.forms.store import FormStore, record_named
 from governed_memory.warehouse import StoreFile, open_memory, raw_records
 
 WITHOUT_NULLS = "null is left out of columns, which cannot tell it from a missing key; an end keeps it"
@@ -96,4 +96,4 @@ def _expect_columns(records: list[dict[str, Any]], path: Path) -> None:
             is_names = not is_csv and isinstance(value, list) and all(isinstance(item, str) for item in value)
             fits = value is None or isinstance(value, str) or is_names
             if not fits or (value is not None and held.setdefault(key, type(value)) is not type(value)):
-                raise InputError(f"{path}: a column cannot hold {shown(key)} of record {number} as it is; write .jsonl, or a folder of tables")
+                raise InputError(f"{path}: a column cannot hold {shown(key)} of {record_named(number, record)}, as it is; write .jsonl, or a folder of tables")

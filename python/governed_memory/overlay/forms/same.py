@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError, shown
-from governed_memory.overlay.forms.store import FormStore
+from governed_memory.overlay.forms.store import FormStore, record_named
 
 
 def expect_same(meant: FormStore, written: FormStore, path: Path) -> None:
@@ -16,7 +16,7 @@ def expect_same(meant: FormStore, written: FormStore, path: Path) -> None:
     for number, (before, after) in enumerate(zip(meant.records, written.records, strict=True), start=1):
         if before != after:
             key = next(key for key in (*before, *after) if before.get(key, _NONE) != after.get(key, _NONE))
-            name = f"record {number}" + (f", {shown(before['record_id'])}" if isinstance(before.get("record_id"), str) else "")
+            name = record_named(number, before)
             raise InputError(f"{path}: cannot hold this store: {name}: {shown(key)} would read back as something else; choose another form or ending")
     for what in ("conflict_policy", "expected_concepts"):
         if getattr(meant, what) != getattr(written, what):

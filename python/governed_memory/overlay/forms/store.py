@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from governed_memory.errors import shown
+
 
 class Unread(str):
     """A notice of something that the store states and that is left out because it cannot be read, so that less is known than stands there."""
@@ -34,3 +36,8 @@ class FormStore:
     def unread(self) -> list[Unread]:
         """The notices of what is stated and left out."""
         return [notice for notice in self.notices if isinstance(notice, Unread)]
+
+
+def record_named(number: int, record: dict[str, Any]) -> str:
+    """A record as an error names it: by its number, counted from 1, and its identifier where it has one."""
+    return f"record {number}" + (f", {shown(record['record_id'])}" if isinstance(record.get("record_id"), str) else "")

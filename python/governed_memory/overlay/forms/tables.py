@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from governed_memory.errors import InputError, shown
 from governed_memory.overlay.forms.beside import BESIDE, LIST, TEXT, Beside, is_names, joined, opened
 from governed_memory.overlay.forms.json_file import as_json, expect, write_text
-from governed_memory.overlay.forms.store import FormStore
+from governed_memory.overlay.forms.store import FormStore, record_named
 from governed_memory.warehouse import ROLES, StoreFile, open_memory, raw_records
 from governed_memory.warehouse.json_text import parse
 
@@ -88,7 +88,7 @@ def read(folder: Path) -> FormStore:
     roles = {_cell(row, "party_id", place): row.get("owner_role") for place, row in tables["parties"]}
     notices: list[str] = []
     joins = _Joined(roles, lists, folder / "record_releases.csv")
-    records = [_record(row, f"{folder / RECORDS}, record {number}", joins, notices) for number, row in enumerate(rows, start=1)]
+    records = [_record(row, f"{folder / RECORDS}, {record_named(number, row)}", joins, notices) for number, row in enumerate(rows, start=1)]
     expected = tuple(_cell(row, "concept_id", place) for place, row in tables["expected_concepts"])
     return FormStore(records, _policy(folder, tables), expected, notices)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from governed_memory.errors import InputError, shown
 from governed_memory.overlay.forms.beside import Beside, joined, opened
-from governed_memory.overlay.forms.json_file import LINES, as_json, expect, lines, names_in, objects_in, write_text
+from governed_memory.overlay.forms.json_file import LINES, as_json, expect, expect_ending, lines, names_in, objects_in, write_text
 from governed_memory.overlay.forms.store import FormStore
 
 LISTED = "results"
@@ -53,8 +53,9 @@ def write(store: FormStore, path: Path) -> None:
     """Write memories: JSON Lines where the name ends so, else one object that lists them.
 
     Raises:
-        InputError: a record cannot be written as JSON.
+        InputError: the name has another ending, or a record cannot be written as JSON.
     """
+    expect_ending(path, (".json", *LINES))
     taken: set[str] = set()
     memories = [_memory(record, f"record-{number}", taken) for number, record in enumerate(store.records, start=1)]
     if store.conflict_policy is not None:
