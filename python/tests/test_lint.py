@@ -244,6 +244,29 @@ def test_a_manifest_that_cannot_be_used_is_one_line(text: str | bytes | None, wo
     assert (words in error, error.count("\n"), error.startswith("gmem lint-disclosure: ")) == (True, 1, True), error
 
 
+@pytest.mark.parametrize("wrong", [[None], [1.5], [[]], [{}], {"a": 1}, "model.p.report"])
+@pytest.mark.parametrize(("kind", "uid"), [("nodes", "model.p.report"), ("metrics", "metric.p.m"), ("exposures", "exposure.p.e")])
+def test_a_node_that_reads_no_names_is_one_line(kind: str, uid: str, wrong: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = written_by_hand(PASSING)
+    manifest.setdefault(kind, {}).setdefault(uid, {})["depends_on"] = {"nodes": wrong}
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(manifest))
+    assert main(["lint-disclosure", "--manifest", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and f"{file} is not laid out as dbt writes it (TypeError: depends_on.nodes of {uid} holds something else" in error
+
+
+@pytest.mark.parametrize("wrong", [[[]], {"a": 1}, 5])
+def test_a_source_whose_relation_has_no_name_is_one_line(wrong: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = written_by_hand(PASSING)
+    manifest["sources"]["source.p.raw.people"]["relation_name"] = wrong
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(manifest))
+    assert main(["lint-disclosure", "--manifest", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "(TypeError: relation_name of source.p.raw.people is no text)" in error
+
+
 @pytest.mark.parametrize(
     ("adapter", "sql", "found"),
     [

@@ -253,7 +253,7 @@ def test_what_cannot_be_noted_is_one_line_and_notes_nothing(case: str, desk: Pat
         ("{", "trace.jsonl, line 1: not JSON"),
         ("[1]", "trace.jsonl, line 1: no entry; every line must be one JSON object"),
         ('{"item_id": 7}', "trace.jsonl, line 1: item_id is no text"),
-        ('{"item_id": "a", "acted_by": "x", "action": "snooze", "snoozed_until": "soon"}', "trace.jsonl: an entry holds a date or time that is none"),
+        ('{"item_id": "a", "acted_by": "x", "action": "snooze", "snoozed_until": "soon"}', "trace.jsonl, entry 1: snoozed_until: 'soon' is no date"),
     ],
 )
 def test_a_trace_that_was_changed_by_hand_is_refused_by_its_line(line: str, said: str, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,6 +284,26 @@ def test_l7_the_history_of_a_register_says_who_and_why(world: World, capsys: pyt
     assert main(["steward", "history", "--database", str(world.folder / "built.duckdb"), "--of", "given_up", "--register", "concept_ownerships"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4 and "owned by nobody" in lines[1] and "by ada: agreed" in lines[0]
+
+
+@pytest.mark.parametrize(("name", "told"), [("snoozed_until", "infinity"), ("snoozed_until", "2026-1-5"), ("acted_at", "infinity"), ("acted_at", "-infinity")])
+def test_l6_a_day_of_the_trace_comes(name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An item snoozed until infinity would be lost."""
+    sound = {"item_id": "a", "action": "snooze", "acted_by": "x", "reason": "y", "acted_at": "2026-07-01 10:00:00.5", "snoozed_until": "2026-08-01"}
+    file = write(tmp_path / "trace.jsonl", [sound])
+    assert main(["worklist", "history", "--file", str(file)]) == 0
+    write(file, [sound, {**sound, name: told}])
+    assert main(["worklist", "history", "--file", str(file)]) == 2
+    assert capsys.readouterr().err == f"gmem worklist: {file}, entry 2: {name}: {told!r} is no date; write it as yyyy-mm-dd\n"
+
+
+@pytest.mark.parametrize("wrong", [[1], [["a"]], [{}], [None], "latest_recorded", {"a": 1}, 7])
+def test_a_list_of_an_entry_that_holds_no_texts_is_refused_by_its_line(wrong: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "register.jsonl", [{"policy_id": "p", "criteria": ["latest_recorded"]}, {"policy_id": "p", "criteria": wrong}])
+    for way in (["history", "--register", "policies"], ["policy", "--policy", "p", "--criterion", "source_rank", "--by", "ada", "--because", "x"]):
+        assert main(["steward", *way, "--file", str(file), "--database", str(tmp_path / "none.duckdb")]) == 2
+        assert capsys.readouterr().err == f"gmem steward: {file}, line 2: criteria is no list of texts; write it as one\n"
+    assert len(file.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,10 +131,10 @@ def _project(told: dict[str, Any], catalog: Mapping[str, tuple[str, ...]]) -> Pr
         if node["resource_type"] in ("model", "snapshot", "seed", "source")
     }
     # What stands between an exposure and the models: metrics, semantic models, saved queries.
-    between = {uid: node["depends_on"]["nodes"] for kind in ("metrics", "semantic_models", "saved_queries") for uid, node in told.get(kind, {}).items()}
+    between = {uid: _reads(uid, node) for kind in ("metrics", "semantic_models", "saved_queries") for uid, node in told.get(kind, {}).items()}
     exposures = []
     for uid, node in sorted(told["exposures"].items()):
-        reached = list(_reached(node["depends_on"]["nodes"], between))
+        reached = list(_reached(_reads(uid, node), between))
         exposures.append(Exposure(
             uid,
             tuple(name for name in reached if name in relations),
@@ -144,7 +144,15 @@ def _project(told: dict[str, Any], catalog: Mapping[str, tuple[str, ...]]) -> Pr
     return Project(str(told["metadata"].get("adapter_type") or "duckdb"), relations, tuple(exposures))
 
 
-def _reached(names: list[str], between: Mapping[str, list[str]]) -> Iterator[str]:
+def _reads(uid: str, node: dict[str, Any]) -> tuple[str, ...]:
+    """The names of what a node depends on."""
+    names = (node.get("depends_on") or {}).get("nodes") or ()
+    if not (isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)):
+        raise TypeError(f"depends_on.nodes of {uid} holds something else than names")
+    return tuple(names)
+
+
+def _reached(names: Sequence[str], between: Mapping[str, Sequence[str]]) -> Iterator[str]:
     seen: set[str] = set()
     waiting = list(reversed(names))
     while waiting:
@@ -169,7 +177,7 @@ def _relation(uid: str, node: dict[str, Any], catalog: tuple[str, ...] | None) -
     return Relation(
         uid=uid,
         kind=kind,
-        written=_written(node),
+        written=_written(uid, node),
         columns=columns,
         restricted=restricted,
         every=_is_set(_meta(node).get("restricted")),
@@ -177,7 +185,7 @@ def _relation(uid: str, node: dict[str, Any], catalog: tuple[str, ...] | None) -
         is_origin=_meta(node).get("lineage_origin") is True,
         is_governed=_meta(node).get("governed_read") is True,
         is_public=kind == "model" and (config.get("access") or node.get("access")) == "public",
-        reads=tuple((node.get("depends_on") or {}).get("nodes") or ()),
+        reads=_reads(uid, node),
         sql=sql,
         parameters=frozenset(_names([parameters] if isinstance(parameters, str) else parameters)),
         missing=missing,
@@ -198,9 +206,11 @@ def _names(parameters: list[str]) -> Iterator[str]:
         yield from (part.partition(":=")[0].strip().lower() for part in str(text).split(","))
 
 
-def _written(node: dict[str, Any]) -> tuple[str, ...]:
+def _written(uid: str, node: dict[str, Any]) -> tuple[str, ...]:
     if node["resource_type"] == "source":
         named = node.get("relation_name") or ""
+        if not isinstance(named, str):
+            raise TypeError(f"relation_name of {uid} is no text")
         parts = (node.get("database"), node.get("schema"), node.get("identifier"))
         if named and str(node.get("identifier")) not in named:
             return (named,)  # a file, or a call that reads one

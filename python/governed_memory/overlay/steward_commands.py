@@ -220,7 +220,7 @@ def _entries(register_id: str, path: Path) -> list[register_file.Entry]:
 
 def _line(register_id: str, entry: dict[str, Any]) -> str:
     told = {name: value for name, value in entry.items() if name not in ("valid_from", "recorded_at", "recorded_by", "because", "has_ended", KEYS[register_id])}
-    what = ", ".join(f"{name} {', '.join(value) if isinstance(value, list) else value}" for name, value in told.items() if value not in (None, []))
+    what = ", ".join(f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}" for name, value in told.items() if value not in (None, []))
     if register_id == "concept_ownerships" and not entry.get("party_id"):
         what = f"{what}, owned by nobody".lstrip(", ")
     ended = "no longer; " if entry.get("has_ended") else ""

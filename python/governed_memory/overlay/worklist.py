@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from governed_memory import warehouse
+from governed_memory.dates import day, instant
 from governed_memory.errors import InputError
 from governed_memory.warehouse import register_file
 from governed_memory.warehouse.connection import built_path
@@ -57,14 +58,17 @@ def open_worklist(database: str | None, trace: Path | None) -> duckdb.DuckDBPyCo
         warehouse.build(connection, {"steward_worklist"}, given={TRACE: actions, "int_steward_items": f"select * from {built}.int_steward_items"})
     except duckdb.CatalogException as error:
         raise InputError(f"{built_path(database)}: holds no worklist; build it again with `dbt build`") from error
-    except duckdb.ConversionException as error:
-        raise InputError(f"{trace}: an entry holds a date or time that is none: {str(error).splitlines()[0]}") from error
     return connection
 
 
 def _actions(trace: Path) -> list[dict[str, Any]]:
     columns = warehouse.columns(TRACE)
     entries = register_file.read_entries(trace, columns)
+    for entry in entries:
+        # A database also knows days without an end, until which nothing would ever come back.
+        for name, expected in (("snoozed_until", day), ("acted_at", instant)):
+            if entry.said.get(name) is not None:
+                expected(f"{trace}, entry {entry.number}: {name}", entry.said[name])
     return [{**{name: entry.said.get(name) for name in columns}, "entry_number": entry.number} for entry in entries]
 
 

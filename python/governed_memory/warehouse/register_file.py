@@ -17,6 +17,8 @@ from governed_memory.warehouse.json_text import dumps, parse
 
 # What a policy may compare, as the column `criterion` of policy_criteria has it.
 CRITERIA = ("source_rank", "latest_valid_from", "latest_recorded", "abstain")
+# Keys of which each, in an entry of any register, holds a list of texts or null.
+LISTS = ("criteria", "fields", "keys")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,10 @@ def read_entries(path: Path, columns: Mapping[str, str] | None = None) -> list[E
         for key in columns or {}:
             if said.get(key) is not None and not isinstance(said[key], str):
                 raise InputError(f"{path}, line {place}: {key} is no text; write it as one")
+        for key in LISTS:
+            value = said.get(key)
+            if value is not None and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+                raise InputError(f"{path}, line {place}: {key} is no list of texts; write it as one")
         found.append(Entry(len(found) + 1, said))
     return found
 
