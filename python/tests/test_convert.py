@@ -211,12 +211,14 @@ def test_a_fact_that_is_called_like_an_added_edge_stays_a_fact_F1(tmp_path: Path
     assert all("concept_owner" not in record and "supersedes" not in record for record in store.records)
 
 
-@pytest.mark.parametrize("target", ["n-2", "p-9"])
+@pytest.mark.parametrize("target", ["n-2", "p-9", None])
 @pytest.mark.parametrize(("name", "label"), [("VISIBLE_TO", "Party"), ("SCOPES", "QuestionClass"), ("EXCLUDES", "QuestionClass")])
-def test_what_an_edge_says_about_a_fact_is_never_dropped_F1_G5(name: str, label: str, target: str, tmp_path: Path) -> None:
+def test_what_an_edge_says_about_a_fact_is_never_dropped_F1_G5(name: str, label: str, target: str | None, tmp_path: Path) -> None:
     """F1, G5: a node that is missing or has another label would leave the fact open."""
     link = {"uuid": "v-1", "name": name, "source_node_uuid": EDGE["uuid"], "target_node_uuid": target}
-    with pytest.raises(InputError, match=f"line 5: {name} leads to '{target}', which is no node labelled {label} in this file"):
+    with pytest.raises(
+        InputError, match=f"line 5: {name} leads to {'nothing' if target is None else repr(target)}, which is no node labelled {label} in this file"
+    ):
         form("bitemporal_graph").read(write_lines(tmp_path / "g.jsonl", *NODES, EDGE, link))
     # A fact that is itself called like an added edge is one.
     fact = {**EDGE, "name": "SUPERSEDES"}
@@ -234,6 +236,7 @@ def test_an_added_edge_that_says_nothing_is_told_F1(tmp_path: Path) -> None:
         "line 7: an edge named SUPERSEDES is read as a fact, since it does not start at a fact in this file",
         "line 8: OWNED_BY names no fact of this file and is left out",
     ]
+    assert form("bitemporal_graph").read(write_lines(tmp_path / "odd.jsonl", {**EDGE, "name": ["SCOPES"]})).records[0]["name"] == ["SCOPES"]
     gone = {"uuid": "w", "name": "VISIBLE_TO", "source_node_uuid": "gone", "target_node_uuid": "p-1"}
     with pytest.raises(InputError, match="line 5: VISIBLE_TO starts at 'gone', which is no fact in this file"):
         form("bitemporal_graph").read(write_lines(path, *NODES, EDGE, gone))

@@ -74,9 +74,14 @@ def read_graph(path: Path) -> Graph:
         else:
             raise InputError(f"{place}: is neither an edge nor a node: it has none of labels, {', '.join(sorted(EDGE_KEYS))}")
     about = {uuid for uuid, (_, edge) in edges.items() if _is_relation(edge, nodes, edges)}
-    for uuid in about:
-        _expect_ends(*edges[uuid], nodes, edges.keys() - about)
-    named = [(place, edge["name"]) for uuid, (place, edge) in edges.items() if uuid not in about and edge.get("name") in RELATIONS]
+    plain = edges.keys() - about
+    for place, edge in (edge for uuid, edge in edges.items() if uuid in about):
+        _expect_ends(place, edge, nodes, plain)
+    named = [
+        (place, edge["name"])
+        for place, edge in (edges[uuid] for uuid in edges if uuid in plain)
+        if isinstance(edge.get("name"), str) and edge["name"] in RELATIONS
+    ]
     for name in dict.fromkeys(name for _, name in named):
         places = [place for place, other in named if other == name]
         notices.append(
@@ -145,13 +150,15 @@ def _edge(entry: dict[str, Any], place: str) -> dict[str, Any]:
 def _is_relation(edge: dict[str, Any], nodes: dict[str, dict[str, Any]], edges: Container[str]) -> bool:
     """Whether an edge says something about facts: it leads to what its name asks for, or starts at an edge, as none between entities does."""
     name, source, target = edge.get("name"), edge.get("source_node_uuid"), edge.get("target_node_uuid")
-    if not isinstance(name, str) or name not in RELATIONS or source is None or target is None:
+    if not isinstance(name, str) or name not in RELATIONS or source is None:
         return False
     is_led = _has_label(target, RELATIONS[name], nodes)
     if name == "OWNED_BY":
         return is_led
-    # From a uuid that is not in the file to a party or class: the fact it spoke of is gone.
-    return (is_led and RELATIONS[name] is not None) if source not in nodes and source not in edges else source in edges and (is_led or source not in nodes)
+    if source in nodes:
+        return source in edges and is_led
+    # From a uuid that is not in the file to a party or class: the fact that it spoke of is gone.
+    return source in edges or (is_led and RELATIONS[name] is not None)
 
 
 def _expect_ends(place: str, edge: dict[str, Any], nodes: dict[str, dict[str, Any]], facts: Container[str]) -> None:
@@ -159,11 +166,13 @@ def _expect_ends(place: str, edge: dict[str, Any], nodes: dict[str, dict[str, An
     name, label = edge["name"], RELATIONS[edge["name"]]
     if name != "OWNED_BY" and edge["source_node_uuid"] not in facts:
         raise InputError(f"{place}: {name} starts at {shown(edge['source_node_uuid'])}, which is no fact in this file; add the fact, or take the edge out")
-    if not _has_label(edge["target_node_uuid"], label, nodes):
+    target = edge.get("target_node_uuid")
+    if not _has_label(target, label, nodes):
+        expected = "fact" if label is None else f"node labelled {label} in this file"
         raise InputError(
-            f"{place}: {name} leads to {shown(edge['target_node_uuid'])}, which is no node labelled {label} in this file; add the node or the label"
+            f"{place}: {name} leads to {'nothing' if target is None else shown(target)}, which is no {expected}; put that right, or take the edge out"
         )
 
 
-def _has_label(uuid: str, label: str | None, nodes: dict[str, dict[str, Any]]) -> bool:
-    return label is None or (uuid in nodes and label in nodes[uuid]["labels"])
+def _has_label(uuid: str | None, label: str | None, nodes: dict[str, dict[str, Any]]) -> bool:
+    return uuid is not None and (label is None or (uuid in nodes and label in nodes[uuid]["labels"]))
