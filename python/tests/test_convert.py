@@ -14,6 +14,7 @@ import pytest
 from form_examples import available, place
 
 from governed_memory.cli import main
+from governed_memory.errors import InputError
 from governed_memory.overlay.forms.registry import form
 from governed_memory.overlay.forms.store import FormStore
 
@@ -217,7 +218,7 @@ def test_a_record_without_its_releases_stays_restricted_F1_G5(tmp_path: Path, ca
     releases.write_text(header + second, encoding="utf-8")
     store = form("relational").read(out)
     assert (store.records[0]["restricted"], "release_to" in store.records[0], store.records[1]) == ("true", False, records[1])
-    assert store.notices == [f"{out / 'records.csv'}, record 1: record_releases.csv names no party for it any more; it stays restricted"]
+    assert store.notices == [f"{out / 'records.csv'}, record 1, 'B': record_releases.csv names no party for it any more; it stays restricted"]
     (tmp_path / "host.yaml").write_text("callers: {x: {parties: [x], boundary: inside}}", encoding="utf-8")
     asked = ["--as-of", "2026-04-01", "--caller", "x", "--host", str(tmp_path / "host.yaml"), "--store", str(out), "--form", "relational"]
     ask = ["ask", "arr", *asked]
@@ -281,6 +282,37 @@ def test_a_fact_that_is_called_like_an_added_edge_stays_a_fact_F1(tmp_path: Path
     store = form("bitemporal_graph").read(write_lines(tmp_path / "g.jsonl", *NODES[:2], EDGE, owned, replaced))
     assert [record["record_id"] for record in store.records] == ["0b6f1c1e", "x", "y"]
     assert all("concept_owner" not in record and "supersedes" not in record for record in store.records)
+
+
+@pytest.mark.parametrize("target", ["n-2", "p-9", None])
+@pytest.mark.parametrize(("name", "label"), [("VISIBLE_TO", "Party"), ("SCOPES", "QuestionClass"), ("EXCLUDES", "QuestionClass")])
+def test_what_an_edge_says_about_a_fact_is_never_dropped_F1_G5(name: str, label: str, target: str | None, tmp_path: Path) -> None:
+    """F1, G5: a node that is missing or has another label would leave the fact open."""
+    link = {"uuid": "v-1", "name": name, "source_node_uuid": EDGE["uuid"], "target_node_uuid": target}
+    with pytest.raises(
+        InputError, match=f"line 5: {name} leads to {'nothing' if target is None else repr(target)}, which is no node labelled {label} in this file"
+    ):
+        form("bitemporal_graph").read(write_lines(tmp_path / "g.jsonl", *NODES, EDGE, link))
+    # A fact that is itself called like an added edge is one.
+    fact = {**EDGE, "name": "SUPERSEDES"}
+    store = form("bitemporal_graph").read(write_lines(tmp_path / "h.jsonl", *NODES, fact, {**link, "name": "VISIBLE_TO", "target_node_uuid": "p-1"}))
+    assert [record["release_to"] for record in store.records] == [["legal"]]
+
+
+def test_an_added_edge_that_says_nothing_is_told_F1(tmp_path: Path) -> None:
+    edges = [{**OWNED_BY, "target_node_uuid": "p-9"}, {**OWNED_BY, "uuid": "o-2", "target_node_uuid": "p-8"}]
+    edges += [{"uuid": "v", "name": name, "source_node_uuid": "gone", "target_node_uuid": "p-1"} for name in ("SUPERSEDES",)]
+    edges += [{**OWNED_BY, "uuid": "o-3", "attributes": {"facts": ["gone"]}}]
+    path = write_lines(tmp_path / "g.jsonl", *NODES, EDGE, *edges)
+    assert [notice.removeprefix(f"{path}, ") for notice in form("bitemporal_graph").read(path).notices if "OWNED_BY" in notice or "SUPERSEDES" in notice] == [
+        "line 5: an edge named OWNED_BY is read as a fact, since it does not lead to a node labelled Party in this file; so are 1 more",
+        "line 7: an edge named SUPERSEDES is read as a fact, since it does not start at a fact in this file",
+        "line 8: OWNED_BY names no fact of this file and is left out",
+    ]
+    assert form("bitemporal_graph").read(write_lines(tmp_path / "odd.jsonl", {**EDGE, "name": ["SCOPES"]})).records[0]["name"] == ["SCOPES"]
+    gone = {"uuid": "w", "name": "VISIBLE_TO", "source_node_uuid": "gone", "target_node_uuid": "p-1"}
+    with pytest.raises(InputError, match="line 5: VISIBLE_TO starts at 'gone', which is no fact in this file"):
+        form("bitemporal_graph").read(write_lines(path, *NODES, EDGE, gone))
 
 
 def test_several_owners_are_told_and_no_one_is_picked_F1_L2(tmp_path: Path) -> None:

@@ -74,7 +74,9 @@ READ = {
     "a_stop_before_a_quote": ('[D-1] It is "net." Source: c.', {"value": 'It is "net."', "source": "c"}),
     "links": ("[D-1] x. Replaces [D-2](other.md#d-2), [D-3] and [D-4]. Source: https://x.example/a.b?c=d.", {"value": "x.", "supersedes": ["D-2", "D-3", "D-4"], "source": "https://x.example/a.b?c=d"}),
     "a_name_with_and": ('[D-1] Released to legal, `"sales and marketing"`, and board.', {"release_to": ["legal", "sales and marketing", "board"]}),
-    "nobody_and_nothing": ("[D-1] Released to nobody. Replaces nothing. Governs no questions. Leaves out no questions.", {"release_to": [], "supersedes": None, "applies_to": [], "does_not_apply_to": []}),
+    "nobody_and_nothing": ("[D-1] Released to nobody. Replaces nothing. Governs no questions. Leaves out no questions.", {"release_to": [], "restricted": True, "supersedes": None, "applies_to": [], "does_not_apply_to": []}),
+    "an_empty_list": ("[D-1] Also `release_to` is `[]`.", {"release_to": []}),
+    "prose_that_is_no_release": ("[D-1] What was released to the press is restricted to no one. Releases are monthly.", {"value": "What was released to the press is restricted to no one. Releases are monthly."}),
     "other_keys": ('[D-1] Also `classification` is `"secret"`. Also `"a\\"b"` is `[1]`.', {"classification": "secret", 'a"b': [1]}),
     "in_a_quotation": ("> [D-1] x.", {"value": "x."}),
     "escaped": ("[D-1] A \\[D-2\\] &amp; b\\.", {"value": "A [D-2] & b."}),
@@ -92,11 +94,67 @@ def test_f1_a_statement_reads_as_its_sentences_say(case: str, tmp_path: Path) ->
 
 
 def test_f1_what_is_no_statement_is_not_read(tmp_path: Path) -> None:
-    store = read_pages(
-        tmp_path / "pages",
-        a="# [D-1] A heading\n\nProse about [D-2]. Source: x.\n\n```\n[D-3] code\n```\n\n    [D-4] code\n\n<!-- [D-5] x -->\n\n- [ ] to do\n- [x] done\n\n[home](index.md) is here.\n",
-    )
-    assert store.records == [] and store.notices == []
+    """F1: a tag that stands where no statement begins is told."""
+    page = """# [D-1] A heading
+
+Prose about [D-2]. Source: x.
+
+```sql
+select 1
+[D-3] secret
+```
+
+    [D-4] secret
+
+<!-- [D-5] secret -->
+
+<div>
+<b>[D-6]</b> secret
+</div>
+
+**[D-7]** secret
+**[D-8]** secret
+
+| tag | text |
+|---|---|
+| [D-9] | secret |
+
+- [ ] to do
+- [x] done
+
+[home](index.md) is here.
+"""
+    store = read_pages(tmp_path / "pages", a=page)
+    assert store.records == []
+    notice = re.compile(r"a\.md, line (\d+): the tag \[(D-\d)\](?: and 1 more)? stands in (.+) and is not read; a paragraph or item begins with the tag itself")
+    read = [notice.fullmatch(line) for line in said(store, tmp_path / "pages")]
+    assert [match and match.groups() for match in read] == [
+        ("1", "D-1", "a heading"), ("7", "D-3", "code or HTML"), ("10", "D-4", "code or HTML"), ("12", "D-5", "code or HTML"), ("15", "D-6", "code or HTML"),
+        ("18", "D-7", "markup or a table"), ("23", "D-9", "markup or a table"),
+    ]  # fmt: skip
+
+
+AFTER = {
+    # name of the case: (what stands after a statement, its line)
+    "a_paragraph": ("\n\nReleased to board.", 3),
+    "an_item": ("\n\nNotes.\n\n- RELEASED TO board.", 5),
+    "its_own_second_paragraph": ("\n\nText. Only released to board.", 3),
+    "a_quotation": ("\n\n> Released: board.", 3),
+    "code": ("\n\n```\nreleased to board.\n```", 4),
+    "emphasis": ("\n\n**Released to board.**", 3),
+    "another_sentence": ("\n\nIn force from 2026-01-01.", 3),
+}
+
+
+@pytest.mark.parametrize("case", AFTER)
+def test_f1_what_goes_on_after_a_statement_never_leaves_it_open_g5(case: str, tmp_path: Path) -> None:
+    """F1, G5: a release that is not read takes its statement with it, and no other."""
+    rest, line = AFTER[case]
+    store = read_pages(tmp_path / "pages", a=f"[D-1] secret{rest}", b="- [D-2] x\n- [D-3] secret\n\n  Released to board.\n- [D-4] y")
+    assert [record["record_id"] for record in store.records] == ["D-2", "D-4"]
+    first, second = said(store, tmp_path / "pages")
+    assert first.startswith(f"a.md, line {line}: [D-1]: ") and first.endswith("the statement is left out") and "secret" not in first
+    assert second.startswith("b.md, line 4: [D-3]: the sentence that begins with 'Released to' stands in a paragraph of its own")
 
 
 def test_f1_statements_may_share_a_paragraph_and_a_heading_names_their_concept(tmp_path: Path) -> None:
@@ -122,6 +180,15 @@ UNREAD = {
     "an_empty_name": ("[D-1] secret. Released to board,  .", "a.md, line 1: [D-1]: the sentence that begins with 'Released to'", True),
     "code_as_a_name": ("[D-1] secret. Source: `secret` of x.", "a.md, line 1: [D-1]: the sentence that begins with 'Source:' cannot be read: a name is plain words", True),
     "no_json": ("[D-1] secret. Also `a` is `{secret`.", "a.md, line 1: [D-1]: the sentence that begins with 'Also' cannot be read", True),
+    "upper_case": ("[D-1] secret. RELEASED TO board.", "a.md, line 1: [D-1]: words that look like a sentence", True),
+    "lower_case": ("[D-1] secret. released to board. Source: x.", "a.md, line 1: [D-1]: words that look like a sentence", True),
+    "only": ("[D-1] secret. Only released to board.", "a.md, line 1: [D-1]: words that look like a sentence", True),
+    "a_colon": ("[D-1] secret. Released: board.", "a.md, line 1: [D-1]: words that look like a sentence", True),
+    "a_release_after_a_comma": ("[D-1] secret, released to board.", "a.md, line 1: [D-1]: words that look like a sentence", True),
+    "a_release_in_a_source": ("[D-1] secret. Source: x, released to board.", "a.md, line 1: [D-1]: words that look like a sentence", True),
+    "another_tag_behind_markup": ("[D-1] secret\n**[D-2]** x. Released to board.", "a.md, line 2: [D-1]: a tag behind markup stands in it", True),
+    "a_release_of_nothing": ("Released to board.", "a.md, line 1: a sentence that looks like a release belongs to no statement", True),
+    "a_tag_with_a_colon": ("[D-1]: secret is it.", "a.md, line 1: begins with the tag 'D-1' and a colon", True),
     "a_word_in_brackets": ("\n[TODO] secret.", "a.md, line 2: begins with 'TODO' in brackets, which is no tag and is not read", True),
     "a_tag_as_a_link": ("[D-1](x.md) secret.", "a.md, line 1: begins with the tag 'D-1' as a link and is not read", True),
     "a_concept_half_in_code": ("# Concept: a `secret`\n\n[D-1] x", "a.md, line 1: the heading names no concept", False),

@@ -89,7 +89,10 @@ class _Around:
             if edge["name"] == "OWNED_BY":
                 attributes = expect(edge.get("attributes") or {}, dict, f"{place}: 'attributes'")
                 role = {"owner_role": attributes["role"]} if "role" in attributes else {}
-                for uuid in attributes["facts"] if isinstance(attributes.get("facts"), list) else of_entity[edge["source_node_uuid"]]:
+                owned = attributes["facts"] if isinstance(attributes.get("facts"), list) else of_entity[edge["source_node_uuid"]]
+                if not any(str(uuid) in graph.facts for uuid in owned):
+                    notices.append(f"{place}: OWNED_BY names no fact of this file and is left out")
+                for uuid in owned:
                     self.owners[str(uuid)].append((target, role))
             elif edge["name"] == "SUPERSEDES":
                 self.lists[edge["source_node_uuid"]]["supersedes"].append(edge["target_node_uuid"])

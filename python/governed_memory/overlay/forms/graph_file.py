@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import uuid as uuids
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,10 @@ RELATIONS = {"OWNED_BY": PARTY, "SCOPES": CLASS, "EXCLUDES": CLASS, "VISIBLE_TO"
 EDGE_KEYS = {"source_node_uuid", "target_node_uuid", "fact", "valid_at", "invalid_at"}
 INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?)?")
 NAMES = uuids.UUID("5b7e1c0a-4f0d-4f2b-9c39-7d1f6a0e2b11")
+_LEADS = {
+    "OWNED_BY": f"it does not lead to a node labelled {PARTY} in this file",
+    **dict.fromkeys(("SCOPES", "EXCLUDES", "VISIBLE_TO", "SUPERSEDES"), "it does not start at a fact in this file"),
+}
 UNRECORDED = "1970-01-01T00:00:00Z"
 
 
@@ -49,7 +53,7 @@ def read_graph(path: Path) -> Graph:
     """The graph in a file.
 
     Raises:
-        InputError: an object is neither an edge nor a node, or a uuid comes twice.
+        InputError: an object is neither an edge nor a node, a uuid comes twice, or an edge says something about a fact and leads nowhere.
     """
     objects, around = objects_in(path, "edges")
     where = f"{path}: 'nodes'"
@@ -69,9 +73,20 @@ def read_graph(path: Path) -> Graph:
             edges[uuid] = (place, _edge(entry, place))
         else:
             raise InputError(f"{place}: is neither an edge nor a node: it has none of labels, {', '.join(sorted(EDGE_KEYS))}")
-    said = {uuid for uuid, (_, edge) in edges.items() if _may_be_relation(edge, nodes)}
-    plain = edges.keys() - said
-    about = {uuid for uuid in said if edges[uuid][1]["name"] == "OWNED_BY" or edges[uuid][1]["source_node_uuid"] in plain}
+    about = {uuid for uuid, (_, edge) in edges.items() if _is_relation(edge, nodes, edges)}
+    plain = edges.keys() - about
+    for place, edge in (edge for uuid, edge in edges.items() if uuid in about):
+        _expect_ends(place, edge, nodes, plain)
+    named = [
+        (place, edge["name"])
+        for place, edge in (edges[uuid] for uuid in edges if uuid in plain)
+        if isinstance(edge.get("name"), str) and edge["name"] in RELATIONS
+    ]
+    for name in dict.fromkeys(name for _, name in named):
+        places = [place for place, other in named if other == name]
+        notices.append(
+            f"{places[0]}: an edge named {name} is read as a fact, since {_LEADS[name]}" + (f"; so are {len(places) - 1} more" if places[1:] else "")
+        )
     facts = {uuid: edge for uuid, edge in edges.items() if uuid not in about}
     used = {end for _, edge in edges.values() for end in (edge.get("source_node_uuid"), edge.get("target_node_uuid"))}
     idle = [node for uuid, node in nodes.items() if uuid not in used and POLICY not in node["labels"] and not (node.get("attributes") or {}).get(EXPECTED)]
@@ -137,9 +152,32 @@ def _edge(entry: dict[str, Any], place: str) -> dict[str, Any]:
     return entry
 
 
-def _may_be_relation(edge: dict[str, Any], nodes: dict[str, dict[str, Any]]) -> bool:
-    name, target = edge.get("name"), edge.get("target_node_uuid")
-    if not isinstance(name, str) or name not in RELATIONS or edge.get("source_node_uuid") is None or target is None:
+def _is_relation(edge: dict[str, Any], nodes: dict[str, dict[str, Any]], edges: Container[str]) -> bool:
+    """Whether an edge says something about facts: it leads to what its name asks for, or starts at an edge, as none between entities does."""
+    name, source, target = edge.get("name"), edge.get("source_node_uuid"), edge.get("target_node_uuid")
+    if not isinstance(name, str) or name not in RELATIONS or source is None:
         return False
-    label = RELATIONS[name]
-    return label is None or (target in nodes and label in nodes[target]["labels"])
+    is_led = _has_label(target, RELATIONS[name], nodes)
+    if name == "OWNED_BY":
+        return is_led
+    if source in nodes:
+        return source in edges and is_led
+    # From a uuid that is not in the file to a party or class: the fact that it spoke of is gone.
+    return source in edges or (is_led and RELATIONS[name] is not None)
+
+
+def _expect_ends(place: str, edge: dict[str, Any], nodes: dict[str, dict[str, Any]], facts: Container[str]) -> None:
+    """InputError where the fact would be read as if nothing were said about it: open to all, or for every question."""
+    name, label = edge["name"], RELATIONS[edge["name"]]
+    if name != "OWNED_BY" and edge["source_node_uuid"] not in facts:
+        raise InputError(f"{place}: {name} starts at {shown(edge['source_node_uuid'])}, which is no fact in this file; add the fact, or take the edge out")
+    target = edge.get("target_node_uuid")
+    if not _has_label(target, label, nodes):
+        expected = "fact" if label is None else f"node labelled {label} in this file"
+        raise InputError(
+            f"{place}: {name} leads to {'nothing' if target is None else shown(target)}, which is no {expected}; put that right, or take the edge out"
+        )
+
+
+def _has_label(uuid: str | None, label: str | None, nodes: dict[str, dict[str, Any]]) -> bool:
+    return uuid is not None and (label is None or (uuid in nodes and label in nodes[uuid]["labels"]))

@@ -13,7 +13,7 @@ def concepts_on(blocks: Sequence[Block], page: str, notices: list[str]) -> tuple
     """The concepts on a checklist: one an item, with or without a box before it."""
     found = []
     for block in blocks:
-        if block.is_heading or not block.is_item:
+        if block.is_heading or not block.is_item or not block.is_read:
             continue
         try:
             found.append(block.name(re.sub(r"\A\[[ xX]?\]\s+", "", block.text)))
@@ -24,6 +24,7 @@ def concepts_on(blocks: Sequence[Block], page: str, notices: list[str]) -> tuple
 
 def policy_on(blocks: Sequence[Block], text: str) -> str | None:
     """How disagreements are settled: what stands on the page after its first heading, as it is written."""
+    blocks = [block for block in blocks if block.is_read]
     heading = blocks[0].end if blocks and blocks[0].is_heading else 1
     rest = [block for block in blocks if block.line >= heading]
     if len(rest) == 1 and re.fullmatch(f"{CODE}.", rest[0].text) and rest[0].codes[0].startswith('"'):

@@ -44,15 +44,16 @@ def sentences_of(role_values: dict[str, Any]) -> Iterator[str]:
     if "supersedes" in rest and (tags := _replaced(rest["supersedes"])):
         del rest["supersedes"]
         yield f"Replaces {tags}."
-    for role, nothing, sentence in (
-        ("release_to", "nobody", "Released to {}."),
-        ("applies_to", "no", "Governs {} questions."),
-        ("does_not_apply_to", None, "Does not govern {} questions."),
+    for role, sentence, empty in (
+        # `Released to nobody.` restricts, which an empty list does not.
+        ("release_to", "Released to {}.", None),
+        ("applies_to", "Governs {} questions.", "Governs no questions."),
+        ("does_not_apply_to", "Does not govern {} questions.", "Leaves out no questions."),
     ):
         names = rest.get(role)
-        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        if isinstance(names, list) and all(isinstance(name, str) for name in names) and (names or empty):
             del rest[role]
-            yield sentence.format(", ".join(map(words, names)) or nothing) if names or nothing else "Leaves out no questions."
+            yield sentence.format(", ".join(map(words, names))) if names else str(empty)
     for key, value in rest.items():
         name = quoted(key) if not key or key.startswith('"') or not re.fullmatch(r"[\w.-]+", key) else f"`{key}`"
         yield f"Also {name} is {in_code(as_json(value))}."
@@ -91,7 +92,7 @@ def date(text: str) -> str:
 def words(text: str) -> str:
     """A name in plain words where it can be: none that a sentence means something by."""
     word = r"[^\W_](?:[\w/:.@-]*[^\W_])?"
-    is_plain = re.fullmatch(rf"{word}(?: {word})*", text) and not RESERVED & set(text.lower().split(" "))
+    is_plain = re.fullmatch(rf"{word}(?: {word})*", text) and not RESERVED & set(text.lower().split(" ")) and not re.search(RELEASE, text, re.IGNORECASE)
     return text if is_plain else quoted(text)
 
 
@@ -141,6 +142,12 @@ def _read_also(block: Block, match: re.Match[str]) -> dict[str, Any]:
     return {str(name): value}
 
 
+def _read_release(block: Block, match: re.Match[str]) -> dict[str, Any]:
+    # An empty list alone restricts nothing (G5), and who writes `nobody` means the opposite.
+    names = names_in(block, match[1], "nobody")
+    return {"release_to": names} if names else {"release_to": [], "restricted": True}
+
+
 def _list_reader(role: str, nothing: str | None) -> Reader:
     return lambda block, match: {role: names_in(block, match[1], nothing)}
 
@@ -149,11 +156,13 @@ CLAUSES: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (IN_FORCE, _read_interval),
     (_sentence("Source: (.+)"), lambda block, match: {"source": block.name(match[1])}),
     (REPLACES, _read_replaced),
-    (_sentence(f"Released to {NAMES}"), _list_reader("release_to", "nobody")),
+    (_sentence(f"Released to {NAMES}"), _read_release),
     (_sentence(f"Governs {NAMES} questions"), _list_reader("applies_to", "no")),
     (_sentence(f"Does not govern {NAMES} questions"), _list_reader("does_not_apply_to", None)),
     (NO_QUESTION_LEFT_OUT, lambda block, match: {"does_not_apply_to": []}),
     (ALSO, _read_also),
 )
+# How a sentence begins that says, in words of its own, who may see a statement.
+RELEASE = r"(?:only\s+)?(?:released?|visible|disclosed|restricted)\s*(?:only\s+)?(?:to\b|:)"
 # How a sentence begins that is not part of the value any more.
 STARTS = ("In force", "Source:", "Replaces", "Released to", "Governs", "Does not govern", "Leaves out", f"Also {CODE}")

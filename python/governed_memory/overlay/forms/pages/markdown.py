@@ -17,11 +17,12 @@ CODE = "\ufdd0"
 FIRST = 0x100000
 MOST = 0xFFFD
 DEEPEST = 18
+UNREAD = ("fence", "code_block", "html_block")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, or a paragraph, perhaps that of a list item.
+    """A heading, or a paragraph, perhaps that of a list item; or a block of code or HTML, which is not read.
 
     Attributes:
         text: what it says, line breaks kept; each piece of code is CODE and a character for its place in `codes`.
@@ -30,6 +31,7 @@ class Block:
         end: the first line after it.
         is_heading: whether it is a heading.
         is_item: whether it is in a list.
+        is_read: whether it is text, not code or HTML.
     """
 
     text: str
@@ -38,6 +40,7 @@ class Block:
     end: int
     is_heading: bool
     is_item: bool
+    is_read: bool = True
 
     def as_written(self, text: str) -> str:
         """A part of the text with its code in it, on one line."""
@@ -83,6 +86,11 @@ def blocks_in(text: str, place: str) -> list[Block]:
     blocks = []
     items = 0
     for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.type in UNREAD and token.map:
+            content = token.content.replace(CODE, "\ufffd")
+            # The first line of a fence is not part of what stands in it.
+            first = token.map[0] + (2 if token.type == "fence" else 1)
+            blocks.append(Block(content, (), first, token.map[1] + 1, False, items > 0, is_read=False))
         items += {"list_item_open": 1, "list_item_close": -1}.get(token.type, 0)
         if token.type == "inline" and token.map and before is not None:
             codes: list[str] = []

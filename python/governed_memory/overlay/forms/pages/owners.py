@@ -52,7 +52,7 @@ class Owners:
     def add(self, blocks: Sequence[Block], page: str, notices: list[str]) -> None:
         """Read the sentences of a page. Of what is not in a list, only those that speak of owners."""
         for block in blocks:
-            if block.is_heading:
+            if block.is_heading or not block.is_read:
                 continue
             start = 0
             while start < len(block.text):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from governed_memory.errors import shown
-from governed_memory.overlay.forms.pages.grammar import STARTS, TAG, UNTAGGED, read_sentence, tag_in
+from governed_memory.overlay.forms.pages.grammar import RELEASE, STARTS, TAG, UNTAGGED, read_sentence, tag_in
 from governed_memory.overlay.forms.pages.markdown import CODE, Block, unquoted
 from governed_memory.overlay.forms.store import Unread
 
@@ -16,14 +16,26 @@ CONCEPT = re.compile(r"Concept:\s+(.+)", re.DOTALL)
 OPENING = re.compile(rf"({TAG}|{re.escape(UNTAGGED)})(?:\s+|\Z)")
 # A new statement may begin with a line of a paragraph.
 NEXT = re.compile(rf"\n(?=(?:{TAG}|{re.escape(UNTAGGED)})(?:\s|\Z))")
-BRACKETED = re.compile(r"\[([^\]\n]*)\](\(|\s|\Z)")
+BRACKETED = re.compile(r"\[([^\]\n]*)\]([(:]|\s|\Z)")
 BOX = ("", " ", "x", "X")
 _STARTS = [start.replace(" ", r"\s+") + (r"\b" if start[-1].isalpha() else "") for start in STARTS]
 _LOWER = [start[0].lower() + start[1:] for start in _STARTS]
 BOUNDARY = re.compile(rf"(?:\A|(?P<stop>[.!?][\"'”’»)\]*_]*)\s+)(?={'|'.join(_STARTS)})|;\s+(?={'|'.join(_LOWER)})")
 # In the middle of a sentence it would be lost in the value.
 MISPLACED = re.compile(rf"(?<!\w)(?:{'|'.join(_STARTS)})|\bin\s+force\s+(?:from|to|until)\s+\d")
+# What begins like a sentence about the statement but is not written as one: in other letters, after a comma, in words of its own.
+_MARKUP = r"[*_~\"'“”(]*"
+STRAY = re.compile(
+    rf"(?:\A|[.!?;:,(\n–—])[\s*_~\"'“”(|>-]{{0,9}}(?P<said>{RELEASE})|(?:\A|[.!?][\"'”’»)\]*_]*\s+){_MARKUP}(?P<other>{'|'.join(_STARTS)})", re.IGNORECASE
+)
+# A tag behind markup, which begins no statement: in a paragraph or heading, and anywhere in code or HTML.
+_TAG_IN = rf"(?P<tag>{TAG}|{re.escape(UNTAGGED)})"
+_AROUND = r"[*_~|>]|<[/!]?\w[^<>\n]*>"
+HIDDEN = re.compile(rf"(?:\A|\n)[ \t]*(?:(?:{_AROUND})[ \t]*)+{_TAG_IN}|\|[ \t*_~]*{_TAG_IN.replace('<tag>', '<cell>')}")
+HIDDEN_IN_CODE = re.compile(rf"^(?:[^\w\n\[<]|_|<!--|</?\w[^<>\n]*>)*{_TAG_IN}", re.MULTILINE)
 SENTENCE = re.compile(r"(.+?)\.(?:\s+|\Z)", re.DOTALL)
+_LEFT_OUT = "write it in the statement's own; the statement is left out"
+_LIKE_A_SENTENCE = "words that look like a sentence about the statement are not written as one: see the grammar, or put what is none in quotes within code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +59,43 @@ def statements_on(blocks: Sequence[Block], page: str, notices: list[str]) -> lis
     """The statements on a page, in their order. One that cannot be read, and what looks like one, is told in the notices."""
     found: list[Statement] = []
     concept: str | None = None
+    # The tag of the statement that a paragraph without one goes on with; None where there is none.
+    before: str | None = None
     for block in blocks:
         if block.is_heading:
-            concept = _concept(block, page, notices)
+            concept, before = _concept(block, page, notices), None
+            _is_reported(block, 0, block.text, page, notices)
             continue
-        for offset, text in _parts(block.text):
-            place = f"{page}, line {block.line + block.text.count(chr(10), 0, offset)}"
-            opening = OPENING.match(text)
+        for offset, text in _parts(block.text) if block.is_read else [(0, block.text)]:
+            opening = OPENING.match(text) if block.is_read else None
             if not opening:
-                _report_lookalike(text, place, notices)
+                if _is_reported(block, offset, text, page, notices):
+                    before = None
+                elif stray := STRAY.search(text):
+                    # It would restrict the statement, or say when it holds, and is not read: the statement is left out rather than be open.
+                    if before is not None:
+                        found.pop()
+                    _report_stray(stray, _place(page, block, offset + _start(stray)), before, notices)
+                    before = None
                 continue
+            before = None
             try:
                 record = _record(block, text, opening)
             except Unreadable as error:
-                line = block.line + block.text.count("\n", 0, offset + error.offset)
-                notices.append(Unread(f"{page}, line {line}: {_tag_shown(block, opening[1])}: {error}; the statement is left out"))
+                place = _place(page, block, offset + error.offset)
+                notices.append(Unread(f"{place}: {_tag_shown(block, opening[1])}: {error}; the statement is left out"))
             else:
-                found.append(Statement({**record, **({} if concept is None or "concept" in record else {"concept": concept})}, place))
+                before = _tag_shown(block, opening[1])
+                found.append(Statement({**record, **({} if concept is None or "concept" in record else {"concept": concept})}, _place(page, block, offset)))
     return found
+
+
+def _place(page: str, block: Block, offset: int) -> str:
+    return f"{page}, line {block.line + block.text.count(chr(10), 0, offset)}"
+
+
+def _start(stray: re.Match[str]) -> int:
+    return stray.start("said" if stray["said"] else "other")
 
 
 def _concept(heading: Block, page: str, notices: list[str]) -> str | None:
@@ -85,14 +116,37 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
         yield start, text[start : end - 1]
 
 
-def _report_lookalike(text: str, place: str, notices: list[str]) -> None:
-    match = BRACKETED.match(text)
+def _is_reported(block: Block, offset: int, text: str, page: str, notices: list[str]) -> bool:
+    """Tell of what looks like a statement and is none; whether there was such a tag."""
+    place = _place(page, block, offset)
+    tags = [*(HIDDEN if block.is_read else HIDDEN_IN_CODE).finditer(text), *filter(None, [OPENING.match(text) if block.is_heading else None])]
+    if tags:
+        kind = "a heading" if block.is_heading else "markup or a table" if block.is_read else "code or HTML"
+        first = tags[0].lastindex or 0
+        place = _place(page, block, offset + tags[0].start(first))
+        more = f" and {len(tags) - 1} more" if len(tags) > 1 else ""
+        name = _tag_shown(block, tags[0][first])
+        notices.append(Unread(f"{place}: the tag {name}{more} stands in {kind} and is not read; a paragraph or item begins with the tag itself"))
+        return True
+    match = None if block.is_heading or not block.is_read else BRACKETED.match(text)
     if not match or match[1] in BOX:
-        return
-    if match[2] != "(":
+        return False
+    if match[2] not in ("(", ":"):
         notices.append(f"{place}: begins with {shown(match[1])} in brackets, which is no tag and is not read; a tag holds a digit and no blank")
     elif re.fullmatch(r"\S*[A-Za-z]-?\d+", match[1]):
-        notices.append(f"{place}: begins with the tag {shown(match[1])} as a link and is not read; write a statement's own tag without one")
+        how = "as a link" if match[2] == "(" else "and a colon"
+        notices.append(Unread(f"{place}: begins with the tag {shown(match[1])} {how} and is not read; write a statement's own tag without that"))
+        return True
+    return False
+
+
+def _report_stray(stray: re.Match[str], place: str, before: str | None, notices: list[str]) -> None:
+    if before is not None:
+        notices.append(Unread(f"{place}: {before}: {_begins(stray.string[_start(stray) :])} stands in a paragraph of its own; {_LEFT_OUT}"))
+    elif stray["said"]:
+        notices.append(
+            Unread(f"{place}: a sentence that looks like a release belongs to no statement and is not read; write it in the statement's own paragraph")
+        )
 
 
 def _tag_shown(block: Block, tag: str) -> str:
@@ -112,6 +166,10 @@ def _record(block: Block, text: str, opening: re.Match[str]) -> dict[str, Any]:
             f"{_begins(value[misplaced.start() :])} stands within another one; end that with a full stop, or put it in quotes within code",
             start + misplaced.start(),
         )
+    if stray := STRAY.search(value):
+        raise Unreadable(_LIKE_A_SENTENCE, start + _start(stray))
+    if hidden := HIDDEN.search(text, opening.end()):
+        raise Unreadable("a tag behind markup stands in it; begin a paragraph with it, without markup", hidden.start() + 1)
     if value:
         record["value"] = _value(block, value)
     if boundary is not None:
@@ -139,6 +197,8 @@ def _read_sentences(block: Block, text: str, start: int, record: dict[str, Any])
             raise Unreadable(f"{_begins(text[start:])} does not end with a full stop", start)
         # The first may follow a semicolon.
         sentence = match[1][0].upper() + match[1][1:]
+        if STRAY.search(sentence, 1):
+            raise Unreadable(_LIKE_A_SENTENCE, start)
         try:
             said = read_sentence(block, sentence)
         except ValueError as error:
