@@ -8,6 +8,7 @@
             then
                 '; make that change where the rows are kept: '
                 || regexp_replace({{ stores }}.location, '^(\w+)\((\w+), (.+)\)$', '\3, which the plugin \1 reads as \2')
+        when {{ fixes }}.command like '%{of}%' and {{ items }}.record_ids is null then ''
         else coalesce(': `' || {{ governed_memory.filled({
             '{store}': governed_memory.shell_word(items ~ '.store_id'),
             '{concept}': 'coalesce(' ~ governed_memory.shell_word(items ~ '.concept_id') ~ ", 'CONCEPT')",
@@ -17,15 +18,12 @@
     end
 {%- endmacro %}
 
-{#- A text with blanks filled, in one pass: what fills one may look like another. Null where something that fills one is. -#}
+{#- A text with blanks filled, in one pass: what fills one may look like another. -#}
 {% macro filled(blanks, text) -%}
-    list_reduce(
-        list_transform(
-            regexp_extract_all({{ text }}, '\{\w+\}|[^{]+'),
-            lambda part: case part {% for blank, value in blanks.items() %} when '{{ blank }}' then {{ value }} {% endfor %} else part end
-        ),
-        lambda filled, part: filled || part
-    )
+    array_to_string(list_transform(
+        regexp_extract_all({{ text }}, '\{\w+\}|[^{]+'),
+        lambda part: case part {% for blank, value in blanks.items() %} when '{{ blank }}' then {{ value }} {% endfor %} else part end
+    ), '')
 {%- endmacro %}
 
 {#- A name as a shell takes it for one word that means nothing else. -#}
