@@ -268,7 +268,7 @@ def test_a_missed_level_names_records_rule_and_who_must_act_L3_L5_C23(project: d
     record = {"valid_from": "2026-01-01", "concept": "arr", "concept_owner": "finance", "value": "secret", "release_to": ["board"]}
     (tmp_path / "store.jsonl").write_text("\n".join(json.dumps({"record_id": f"A-{number}", **record}) for number in range(7)), encoding="utf-8")
     project.attach("store", tmp_path / "store.jsonl", target_level=1)
-    project.run("findings", "store_levels", "record_intervals_built")
+    project.run("findings", "int_required_findings", "store_levels", "record_intervals_built")
     run = project.dbt("--no-quiet", "test", "--select", "no_required_finding_valid_to_unstated_")
     assert run.returncode == 1, run.stdout
     told = "store store fails valid_to_unstated: A-0, A-1, A-2, A-3, A-4 and 2 more; for finance."

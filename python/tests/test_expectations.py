@@ -83,7 +83,8 @@ def broken_stores(database: Path) -> Path:
         table(connection, "stg_stores", STORE_COLUMNS, list(declared.values()))
         table(connection, "stg_build", ATTACHED["stg_build"], [{"on_date": "2026-07-03", "built_at": "2026-07-03 08:00:00"}])
         table(connection, "stg_waivers", warehouse.columns("stg_waivers"), [{**WAIVED, "reason": "seen", "ends_on": "2027-01-01"}])
-        warehouse.build(connection, READS)
+        # what dbt's tests of required findings read
+        warehouse.build(connection, READS | {"int_required_findings"})
     return database
 
 
