@@ -18,8 +18,8 @@ from measure import calls
 from vercy_graphiti import enforce
 
 from governed_memory import warehouse
+from governed_memory.host.configuration import Caller
 from governed_memory.reads.ask import READS, Opened, Question, ask
-from governed_memory.reads.host import Caller
 from governed_memory.warehouse import StoreFile
 
 DAY = "2023-06-15"

@@ -24,7 +24,7 @@ READER = """
 import json, os, sys
 from pathlib import Path
 from governed_memory.reads.ask import Question, ask, open_to_ask
-from governed_memory.reads.host import Caller
+from governed_memory.host.configuration import Caller
 
 os.nice(19)  # never pausing, ten of them would otherwise leave the build a sixth of two cores
 published, stop = sys.argv[1], Path(sys.argv[2])

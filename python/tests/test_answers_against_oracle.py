@@ -18,7 +18,7 @@ from harness import Difference, build_time
 from test_intervals_against_oracle import FIRST, batch_file, for_batches, pick, store_of, store_parts
 
 from governed_memory import warehouse
-from governed_memory.reads import host
+from governed_memory.host import configuration as host
 from governed_memory.reads.ask import Opened, Question, ask
 
 __all__ = ["batch_file"]

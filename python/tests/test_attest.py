@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from governed_memory import warehouse
 from governed_memory.cli import main
 from governed_memory.errors import InputError
+from governed_memory.host.canonical import Number, canonical, parse
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.ask import READS, Opened, Question, ask, open_to_ask
 from governed_memory.reads.attest import FAILURES, sign, verify
 from governed_memory.reads.attestations import read_attestations
-from governed_memory.reads.canonical import Number, canonical, parse
-from governed_memory.reads.host import read_host
 from governed_memory.warehouse import StoreFile
 
 SECRET = "correct horse battery staple, 32 bytes"

@@ -18,8 +18,8 @@ import pytest
 
 from governed_memory import warehouse
 from governed_memory.cli import main
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.attest import sign, verify
-from governed_memory.reads.host import read_host
 from governed_memory.warehouse import StoreFile, attach
 from governed_memory.warehouse.append import locked
 

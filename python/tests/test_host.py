@@ -10,8 +10,8 @@ import pytest
 
 from governed_memory import cli
 from governed_memory.errors import InputError
+from governed_memory.host.configuration import Caller, read_host
 from governed_memory.reads.ask import _undecided
-from governed_memory.reads.host import Caller, read_host
 
 RECORDS = [
     {"record_id": "A", "concept": "c", "value": "old", "valid_from": "2026-01-01", "valid_to": None, "source": "P", "written_by": "finance"},

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from governed_memory import cli
 from governed_memory.errors import InputError
-from governed_memory.reads.host import Caller, Host, read_host
+from governed_memory.host.configuration import Caller, Host, read_host
 from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
 from governed_memory.service.tokens import Tokens

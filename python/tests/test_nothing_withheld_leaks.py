@@ -19,8 +19,8 @@ from test_answers_against_oracle import governed_parts, governed_store
 from test_intervals_against_oracle import FIRST, batch_file, day
 
 from governed_memory import cli
+from governed_memory.host.configuration import Caller
 from governed_memory.reads.ask import Opened, Question, ask, explain
-from governed_memory.reads.host import Caller
 
 __all__ = ["batch_file"]
 

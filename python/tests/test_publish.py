@@ -19,7 +19,7 @@ from test_answers_against_oracle import DAYS, governed_batch, governed_store
 
 from governed_memory import cli
 from governed_memory.errors import BusyError, InputError
-from governed_memory.reads.host import Caller
+from governed_memory.host.configuration import Caller
 from governed_memory.reads.publish import named_audience, publish
 from governed_memory.warehouse import manifest
 

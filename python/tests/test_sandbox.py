@@ -16,9 +16,9 @@ from secrets_store import AS_OF, MARK, MARKED_DAY
 
 from governed_memory import cli, warehouse
 from governed_memory.errors import InputError
+from governed_memory.host.configuration import Host, read_host
 from governed_memory.reads import sandbox
 from governed_memory.reads.ask import Opened, Question, ask, open_to_ask
-from governed_memory.reads.host import Host, read_host
 from governed_memory.reads.sandbox import Limits, governed_sql
 from governed_memory.reads.sandbox_functions import FUNCTIONS
 from governed_memory.reads.sql_commands import print_frame

@@ -15,9 +15,9 @@ import duckdb
 from governed_memory import warehouse
 from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
+from governed_memory.host.configuration import INSIDE, OUTSIDE, Caller, Host
 from governed_memory.reads.attest import FAILURES, known_head, refuse_what_fails
 from governed_memory.reads.attestations import place_beside
-from governed_memory.reads.host import INSIDE, OUTSIDE, Caller, Host
 from governed_memory.warehouse import StoreFile, literal
 
 # What the statement reads that works answers out, for a store file.

@@ -12,9 +12,9 @@ from typing import Any
 
 from governed_memory.errors import InputError
 from governed_memory.file_options import add_reading
+from governed_memory.host.configuration import Caller, Host, expect_policy, read_host
 from governed_memory.overlay.forms.as_file import add_form
 from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, explain, open_to_ask, read_questions
-from governed_memory.reads.host import Caller, Host, expect_policy, read_host
 from governed_memory.reads.named import store_named
 from governed_memory.warehouse import StoreFile
 

@@ -13,10 +13,10 @@ import duckdb
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError
+from governed_memory.host.canonical import digest, parse
+from governed_memory.host.configuration import Host
+from governed_memory.host.keys import Keys
 from governed_memory.reads.attestations import RECORD, Attestations, append_lines, head_over, held_alone, is_signed, place_beside, read_attestations, signed
-from governed_memory.reads.canonical import digest, parse
-from governed_memory.reads.host import Host
-from governed_memory.reads.keys import Keys
 from governed_memory.warehouse import StoreFile, kept_records
 from governed_memory.warehouse.attach import Attached
 from governed_memory.warehouse.durable import write_whole

@@ -14,10 +14,10 @@ from typing import Any
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError
+from governed_memory.host.canonical import digest
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.attest import FAILURES, OK, Verdict, sign, verify
 from governed_memory.reads.attestations import place_beside
-from governed_memory.reads.canonical import digest
-from governed_memory.reads.host import read_host
 from governed_memory.warehouse import StoreFile, attached_store, named_store
 from governed_memory.warehouse.durable import write_whole
 

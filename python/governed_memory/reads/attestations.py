@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.reads.canonical import Number, canonical, digest, parse
-from governed_memory.reads.keys import Keys
+from governed_memory.host.canonical import Number, canonical, digest, parse
+from governed_memory.host.keys import Keys
 from governed_memory.warehouse import StoreFile
 from governed_memory.warehouse.append import locked_path
 from governed_memory.warehouse.durable import append_bytes, write_whole

@@ -16,7 +16,7 @@ from typing import Any
 
 from governed_memory.dates import day
 from governed_memory.errors import InputError, did_you_mean
-from governed_memory.reads.host import INSIDE, OUTSIDE
+from governed_memory.host.configuration import INSIDE, OUTSIDE
 
 PASS, FAIL, EXPOSED = "pass", "FAIL", "EXPOSED"
 # Cases that are asked at a time.

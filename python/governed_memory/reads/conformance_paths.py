@@ -16,9 +16,9 @@ import duckdb
 
 from governed_memory import warehouse
 from governed_memory.errors import GovernedMemoryError, InputError
+from governed_memory.host.configuration import Host, read_host
 from governed_memory.reads.ask import READS, open_to_ask
 from governed_memory.reads.conformance import Case, Prepared, Told
-from governed_memory.reads.host import Host, read_host
 from governed_memory.warehouse import StoreFile, literal
 
 SECONDS = 60

@@ -16,10 +16,10 @@ from typing import Any
 from unicodedata import normalize
 
 from governed_memory.errors import InputError, shown
+from governed_memory.host.canonical import digest
+from governed_memory.host.configuration import Host
 from governed_memory.reads.attest import OK, sign, verify
 from governed_memory.reads.attestations import place_beside, read_attestations
-from governed_memory.reads.canonical import digest
-from governed_memory.reads.host import Host
 from governed_memory.warehouse import StoreFile
 from governed_memory.warehouse import append as appending
 from governed_memory.warehouse import register_file as registers

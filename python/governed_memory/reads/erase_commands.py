@@ -10,8 +10,8 @@ from pathlib import Path
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError, message, one_line
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.erase import ERASABLE, Erasure, Request, erase, others, redactions_beside, replacement
-from governed_memory.reads.host import read_host
 from governed_memory.warehouse import StoreFile, attached_store, named_store
 from governed_memory.warehouse.connection import built_path, is_file
 from governed_memory.warehouse.register_file import attached_file, register_files

@@ -18,8 +18,8 @@ import duckdb
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError, did_you_mean
+from governed_memory.host.configuration import OUTSIDE, Caller, Host
 from governed_memory.reads.ask import READS, name_list
-from governed_memory.reads.host import OUTSIDE, Caller, Host
 from governed_memory.warehouse import literal
 from governed_memory.warehouse.models import FUNCTIONS, compiled
 from governed_memory.warehouse.published import write_manifest

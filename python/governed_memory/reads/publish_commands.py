@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from governed_memory import warehouse
-from governed_memory.reads.host import read_host
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.publish import SECONDS_TO_WAIT, default_path, named_audience, publish
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from governed_memory import warehouse
 from governed_memory.dates import day, instant
+from governed_memory.host.configuration import Caller
 from governed_memory.reads.ask import Opened, name_list, text_or_null
-from governed_memory.reads.host import Caller
 from governed_memory.warehouse import literal
 
 # What `disclosed_history` reads, for a store file.

@@ -22,8 +22,8 @@ import duckdb
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError, did_you_mean
+from governed_memory.host.configuration import Caller
 from governed_memory.reads.ask import Opened, Question, name_list, way
-from governed_memory.reads.host import Caller
 from governed_memory.reads.released import every_concept
 from governed_memory.reads.sandbox_functions import FUNCTIONS
 from governed_memory.warehouse import literal

@@ -9,9 +9,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from governed_memory.errors import InputError
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.ask import open_to_ask
 from governed_memory.reads.ask_commands import named_caller, with_policy
-from governed_memory.reads.host import read_host
 from governed_memory.reads.sandbox import governed_sql, plain_rows
 from governed_memory.warehouse import StoreFile, named_store
 

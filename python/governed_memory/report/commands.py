@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from governed_memory import warehouse
-from governed_memory.reads.host import read_host
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.publish import default_path, named_audience
 from governed_memory.report.page import write_report
 

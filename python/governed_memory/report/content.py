@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 
 from governed_memory import warehouse
+from governed_memory.host.configuration import Caller
 from governed_memory.reads.ask import name_list
 from governed_memory.reads.history import NO_PERIOD, VALIDITY_PROBLEMS, ending
-from governed_memory.reads.host import Caller
 from governed_memory.warehouse import literal
 
 # Characters of a value that the page holds; the rest of a longer one is in the store.

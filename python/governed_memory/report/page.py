@@ -11,7 +11,7 @@ from typing import Any
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError
-from governed_memory.reads.host import Caller
+from governed_memory.host.configuration import Caller
 from governed_memory.report.charts import owners_chart, trend_chart
 from governed_memory.report.content import content
 from governed_memory.warehouse.durable import write_whole

@@ -9,8 +9,8 @@ from typing import Any
 
 from governed_memory import warehouse
 from governed_memory.errors import InputError, did_you_mean
+from governed_memory.host.configuration import Caller, Host
 from governed_memory.reads.ask import Opened
-from governed_memory.reads.host import Caller, Host
 from governed_memory.reads.released import visible_beside
 from governed_memory.service.refusals import of_arguments
 from governed_memory.service.served import Served

@@ -8,8 +8,8 @@ import sys
 from importlib.util import find_spec
 
 from governed_memory.errors import InputError
+from governed_memory.host.configuration import read_host
 from governed_memory.reads.ask_commands import with_policy
-from governed_memory.reads.host import read_host
 from governed_memory.service.served import Served
 from governed_memory.service.tokens import Tokens
 from governed_memory.warehouse import StoreFile, named_store

@@ -23,8 +23,8 @@ from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 
 from governed_memory.errors import InputError
+from governed_memory.host.configuration import Caller
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
-from governed_memory.reads.host import Caller
 from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
 from governed_memory.service.tokens import Tokens

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from governed_memory.host.configuration import Host
 from governed_memory.reads.ask import Opened, open_to_ask
-from governed_memory.reads.host import Host
 from governed_memory.reads.released import READS
 from governed_memory.warehouse import StoreFile
 

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from governed_memory.errors import InputError
-from governed_memory.reads.host import Caller, Host
+from governed_memory.host.configuration import Caller, Host
 
 
 class Tokens:

@@ -11,9 +11,9 @@ import duckdb
 
 from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
+from governed_memory.host.configuration import Caller
 from governed_memory.overlay.profile import profile
 from governed_memory.reads.ask import Opened, Question, ask, explain
-from governed_memory.reads.host import Caller
 from governed_memory.reads.released import INDEX, disclosed_history, released
 from governed_memory.service.candidate import check_record
 from governed_memory.service.refusals import ToolError, of_arguments

@@ -12,7 +12,7 @@ import yaml
 
 from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
-from governed_memory.reads.keys import Keys, read_keys
+from governed_memory.host.keys import Keys, read_keys
 from governed_memory.warehouse import rows_as_sql
 from governed_memory.warehouse.register_file import CRITERIA
 

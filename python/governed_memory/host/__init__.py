@@ -1,0 +1,1 @@
+"""What only the host may say, and what it signs with (rules G8 and G9)."""
