@@ -22,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "governed_memory" / "warehouse" / "compiled_models.json"
 # What stands for the attached stores and the run: gmem supplies its own.
 FUNCTIONS = ("table_function", "table_functions")
-SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build"}
+LOGS = {f"stg_log_{stream}" for stream in ("cells", "links", "annotations", "frames", "replays", "reads", "refusals")}
+SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build"} | LOGS
 
 
 def compile_project() -> tuple[dict, dict[str, str]]:
@@ -34,7 +35,7 @@ def compile_project() -> tuple[dict, dict[str, str]]:
         manifest = json.loads((Path(folder) / "manifest.json").read_text())
         readers = inline(folder, "reader_fragments")
         # Run in the schema that the connection uses, whatever a project calls it.
-        answers = {name: sql.replace('"main".', "") for name, sql in inline(folder, "answer_fragments").items()}
+        answers = {name: sql.replace('"main".', "") for room in ("answer", "memory") for name, sql in inline(folder, f"{room}_fragments").items()}
         return manifest, readers | answers
 
 
@@ -97,6 +98,8 @@ def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:
     """Give each model its columns and their types, which a database over a store without records tells."""
     with duckdb.connect(":memory:") as connection, tempfile.NamedTemporaryFile(suffix=".jsonl") as empty:
         attach(connection, StoreFile(empty.name))
+        for name in sorted(LOGS):
+            connection.execute(f"create table {name} (writer varchar, seq bigint, event varchar)")
         for name, table in seeds.items():
             connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in table["columns"].items())})')
         for model in models:

@@ -1,0 +1,22 @@
+{{ config(materialized='table') }}
+with
+
+ends as (
+    select
+        from_cell_id as cell_id,
+        weight
+    from {{ governed_memory.relation('links') }}
+    union all
+    select
+        to_cell_id as cell_id,
+        weight
+    from {{ governed_memory.relation('links') }}
+)
+
+-- No weight says that two belong together and not how much; half is what M5 counts then
+select
+    cells.cell_number,
+    least(1.0, sum(coalesce(ends.weight, 0.5))) as link_weight
+from ends
+inner join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+group by cells.cell_number

@@ -1,0 +1,45 @@
+with
+
+judged as ({{ governed_memory.judged_events('cells', governed_memory.relation('int_judged_cells')) }}),
+
+-- What is asked of other rows, worked out for the few that need it
+missing_sources as (
+    select distinct wanted.place
+    from (
+        select
+            place,
+            unnest(source_ids) as cell_id
+        from judged
+        where len(source_ids) > 0
+    ) as wanted
+    left join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+    where cells.cell_id is null
+),
+
+conditions as (
+    select
+        judged.place,
+        judged.cell_id as target_id,
+        judged.transition,
+        {{ governed_memory.broken_conditions({
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
+            'system_unknown': 'systems.system is null',
+            'content_missing': "coalesce(trim(judged.content), '') = ''",
+            'content_too_long': 'strlen(judged.content) > 16777216',
+            'share_out_of_range': 'not (coalesce(judged.confidence, 1) between 0 and 1 and coalesce(judged.importance, 0) between 0 and 1)',
+            'ttl_missing': 'systems.needs_ttl and judged.ttl_seconds is null',
+            'ttl_misplaced': 'judged.ttl_seconds is not null and (not systems.needs_ttl or judged.ttl_seconds <= 0 or judged.expires_at is null)',
+            'source_missing': "coalesce(trim(judged.source), '') = '' and coalesce(len(judged.source_ids), 0) = 0",
+            'source_cell_unknown': 'missing_sources.place is not null',
+            'approval_required': 'systems.needs_approval',
+            'session_missing': "not systems.needs_approval and coalesce(judged.session_id, '') = ''",
+            'identity_conflict': 'cells.fingerprint <> judged.fingerprint'
+        }) }} as codes
+    from judged
+    left join {{ governed_memory.relation('memory_systems') }} as systems using (system)
+    left join missing_sources using (place)
+    left join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+)
+
+{{ governed_memory.refusals_of('conditions') }}

@@ -1,0 +1,32 @@
+with
+
+judged as ({{ governed_memory.judged_events('links', governed_memory.relation('int_judged_links')) }}),
+
+conditions as (
+    select
+        judged.place,
+        judged.link_id as target_id,
+        judged.transition,
+        {{ governed_memory.broken_conditions({
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
+            'link_type_unknown': 'types.link_type is null',
+            'weight_out_of_range': 'not judged.weight between 0 and 1',
+            'self_link': 'judged.from_cell_id = judged.to_cell_id',
+            'reason_missing': "judged.link_type = 'conflict' and coalesce(trim(judged.reason), '') = '' and coalesce(len(judged.source_ids), 0) = 0",
+            'cell_unknown': 'ends_held.place is null',
+            'link_type_reserved': 'types.written_by <> judged.transition',
+            'identity_conflict': 'links.fingerprint <> judged.fingerprint'
+        }) }} as codes
+    from judged
+    left join {{ governed_memory.relation('link_types') }} as types using (link_type)
+    left join (
+        select judged.place
+        from judged
+        inner join {{ governed_memory.relation('int_known_ends') }} as ends_from on judged.from_cell_id = ends_from.cell_id
+        inner join {{ governed_memory.relation('int_known_ends') }} as ends_to on judged.to_cell_id = ends_to.cell_id
+    ) as ends_held using (place)
+    left join {{ governed_memory.relation('links') }} as links using (link_id)
+)
+
+{{ governed_memory.refusals_of('conditions') }}

@@ -1,0 +1,111 @@
+"""From what is told to the event that would be written: identity, times and words are made here, once; whether it may be written is decided by
+the guards, in SQL."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from governed_memory.log import canonical_event
+from governed_memory.memory.terms import index_terms
+
+# What is made here or said by the log, and never by the one who writes.
+MADE = {"recorded_at", "principal", "session_id", "transition", "terms", "fingerprint", "expires_at", "approval_id"}
+IDENTIFIER = {"cells": ("cell_id", "c"), "links": ("link_id", "l"), "annotations": ("annotation_id", "a"), "frames": ("frame_id", "f"), "replays": ("replay_id", "r")}
+TIMES = ("created_at", "effective_at", "starts_at", "ends_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one thing that was asked for.
+
+    Attributes:
+        place: its place in what was given, from 1.
+        target_id: the identifier of the cell, link or other thing; None where it has none.
+        outcome: 'written', 'held' where it was there already, or 'refused'.
+        guard: which guard refused it.
+        code: the condition that it broke.
+        requirement: what is expected instead, in words.
+    """
+
+    place: int
+    target_id: str | None
+    outcome: str
+    guard: str | None = None
+    code: str | None = None
+    requirement: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Who asks for a transition, where and when.
+
+    Attributes:
+        transition: as `transition_policies` names it.
+        principal: the authenticated one who asks.
+        session_id: the session; None outside of any.
+        now: the instant, in UTC.
+    """
+
+    transition: str
+    principal: str
+    session_id: str | None
+    now: datetime.datetime
+
+
+def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
+    """The event that would be written for what is told.
+
+    The identifier is the one that is given, else made of the content, the principal and the session, so that telling the same again, in any
+    order and after any crash, is the same thing. The time of telling is no part of it.
+
+    Raises:
+        InputError: what is told is no JSON.
+    """
+    # A field that is not for the one who writes goes in under a name that the type guard refuses.
+    said = {f"{name} (given)" if name in MADE else name: value for name, value in told.items() if value is not None}
+    said |= {name: written(said[name]) for name in TIMES if name in said}
+    name, mark = IDENTIFIER[stream]
+    identity = {field: value for field, value in said.items() if field != name}
+    fingerprint = hashlib.sha256(canonical_event({"said": identity, "principal": scene.principal, "session": scene.session_id})).hexdigest()
+    event = {
+        name: f"{mark}_{fingerprint[:32]}", **said, "fingerprint": fingerprint, "transition": scene.transition, "principal": scene.principal,
+        "recorded_at": timestamp(scene.now),
+    }  # fmt: skip
+    if scene.session_id is not None:
+        event["session_id"] = scene.session_id
+    if stream == "cells":
+        event |= _of_a_cell(event, scene)
+    return event
+
+
+def timestamp(instant: datetime.datetime) -> str:
+    """An instant as events write it: UTC, to the microsecond."""
+    return instant.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def written(given: object) -> object:
+    """A time as events write it, where it is one; else what was given, for the type guard to refuse."""
+    try:
+        found = datetime.datetime.fromisoformat(given) if isinstance(given, str) else given
+        if isinstance(found, datetime.datetime):
+            return timestamp(found if found.tzinfo else found.replace(tzinfo=datetime.UTC))
+    except (ValueError, OverflowError):
+        pass
+    return given
+
+
+def _of_a_cell(event: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
+    made: dict[str, Any] = {"created_at": event.get("created_at", timestamp(scene.now))}
+    if isinstance(event.get("content"), str):
+        made["terms"] = index_terms(f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"])
+    if isinstance(event.get("ttl_seconds"), int | float) and isinstance(made["created_at"], str):
+        try:
+            ends = datetime.datetime.fromisoformat(made["created_at"]) + datetime.timedelta(seconds=event["ttl_seconds"])
+            made["expires_at"] = timestamp(ends)
+        except (ValueError, OverflowError):
+            pass  # the type guard says so: a time to live without an end
+    return made
