@@ -1,0 +1,169 @@
+"""Reading what is committed. Readers wait for nobody and nobody waits for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from governed_memory.errors import InputError
+from governed_memory.log.heads import StreamHead, read_head, read_heads
+from governed_memory.log.layout import DAMAGED, Segment, heads_folder, read_line
+
+Positions = dict[tuple[str, str], int]
+# Below this distance, lines are read one by one to find a seq.
+NEAR = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One committed row of the log.
+
+    Attributes:
+        writer: who wrote it.
+        stream: what it is a row of.
+        seq: its number in this writer's stream, from 1.
+        event: the canonical JSON object.
+    """
+
+    writer: str
+    stream: str
+    seq: int
+    event: bytes
+
+
+def positions(log: Path, heads: Path | None = None) -> Positions:
+    """How far each stream of each writer is committed: {(writer, stream): seq of its last row}.
+
+    Raises:
+        InputError: there is no such log, or a head cannot be read.
+    """
+    return {(writer, stream): state.seq for writer, head in read_heads(log, heads).items() for stream, state in head.streams.items()}
+
+
+def rows_since(log: Path, heads: Path | None, seen: Positions, streams: Collection[str] | None = None) -> Iterator[Row]:
+    """The rows committed after those seen, by writer, stream and seq, as the heads are when this is called.
+
+    Nothing is kept between calls: where the new rows begin is found by bisection, in about a dozen small reads of one segment whatever the log's
+    size, and a stream without new rows costs nothing but its head. Rows that retention removed are not among them.
+
+    Args:
+        log: the folder of the log.
+        heads: the folder of its heads, by default `heads` beside it.
+        seen: how far each stream was read, as `positions` gives it; {} for all rows.
+        streams: only these.
+
+    Raises:
+        InputError: there is no such log, a head cannot be read, rows that a head counts are not there, or more was seen than there is.
+    """
+    folder = heads_folder(log, heads)
+    found = [
+        (_Stream(log, folder, writer, stream, state), seen.get((writer, stream), 0))
+        for writer, head in read_heads(log, heads).items()
+        for stream, state in sorted(head.streams.items())
+        if streams is None or stream in streams
+    ]
+    return (row for stream, seq in found for row in stream.rows_after(seq))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """One stream of one writer, as its head is when reading begins."""
+
+    log: Path
+    heads: Path
+    writer: str
+    stream: str
+    state: StreamHead
+
+    def rows_after(self, seen: int) -> Iterator[Row]:
+        state = self.state
+        if seen > state.seq:
+            raise InputError(f"{self} ends at row {state.seq}, though {seen} were seen; the log or its head is older than what was read from it")
+        if seen == state.seq:
+            return
+        seen = max(seen, state.pruned.seq if state.pruned else 0)
+        for number in range(self._segment_after(seen), state.segments + 1):
+            path = self._path(number)
+            try:
+                for seq, event in _lines(path, seen, state.bytes if number == state.segments else None):
+                    yield Row(self.writer, self.stream, seq, event)
+                    seen = seq
+            except FileNotFoundError:
+                seen = max(seen, self._pruned_meanwhile(number))
+            except OSError as error:
+                raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        if seen != state.seq:
+            raise InputError(f"{self} ends after row {seen}, though its head counts {state.seq}; {DAMAGED}")
+
+    def _path(self, number: int) -> Path:
+        return Segment(self.writer, self.stream, number).path(self.log)
+
+    def _pruned_meanwhile(self, number: int) -> int:
+        """Up to which row retention has removed a segment that was there when the head was read."""
+        now = read_head(self.heads, self.writer)
+        pruned = now.head.streams[self.stream].pruned if now and self.stream in now.head.streams else None
+        if pruned is None or pruned.segments < number:
+            raise InputError(f"{self._path(number)}: is missing, though the head of the log names it; restore it") from None
+        return pruned.seq
+
+    def _segment_after(self, seen: int) -> int:
+        """The number of the segment in which the rows after this seq begin; from the last one back, since readers come often."""
+        for number in range(self.state.segments, self.state.first_segment, -1):
+            if number == self.state.segments and not self.state.bytes:
+                continue  # it holds no committed row yet
+            try:
+                with self._path(number).open("rb") as file:
+                    if _read(self._path(number), file.readline())[0] <= seen + 1:
+                        return number
+            except FileNotFoundError:
+                return number
+        return self.state.first_segment
+
+    def __str__(self) -> str:
+        """How messages name it."""
+        return f"{self.log}: {self.writer}/{self.stream}"
+
+
+def _lines(path: Path, seen: int, size: int | None) -> Iterator[tuple[int, bytes]]:
+    """The rows of a segment after a seq, up to a size; each seq is one more than the last."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END) if size is None else size
+        at = _after(path, file, seen, end)
+        file.seek(at)
+        for line in file:
+            at += len(line)
+            if at > end:
+                return
+            seq, event = _read(path, line)
+            if seq != seen + 1:
+                raise InputError(f"{path}: row {seq} stands where row {seen + 1} should; {DAMAGED}")
+            seen = seq
+            yield seq, event
+
+
+def _after(path: Path, file: BinaryIO, seen: int, end: int) -> int:
+    """Where the first line after a seq begins."""
+    low, high = 0, end
+    while high - low > NEAR:
+        middle = (low + high) // 2
+        file.seek(middle)
+        begins = middle + len(file.readline())
+        line = file.readline()
+        if begins >= high or not line or _read(path, line)[0] > seen:
+            high = middle
+        else:
+            low = begins
+    file.seek(low)
+    while low < end and _read(path, line := file.readline())[0] <= seen:
+        low += len(line)
+    return low
+
+
+def _read(path: Path, line: bytes) -> tuple[int, bytes]:
+    try:
+        return read_line(line)
+    except ValueError:
+        raise InputError(f"{path}: holds what is no line of a log; {DAMAGED}") from None
