@@ -40,6 +40,11 @@
     ], lambda code: code is not null)
 {%- endmacro %}
 
+{#- One identifier, one content: against what is held, and against what is judged before it. -#}
+{% macro identity_conflict(key) -%}
+    coalesce(held.fingerprint, first_value(judged.fingerprint) over (partition by judged.{{ key }} order by judged.place)) <> judged.fingerprint
+{%- endmacro %}
+
 {#- Rows with `event` as JSON, typed, and with what the type guard asks about their shape: has_unknown_field and has_malformed_field. -#}
 {% macro judged_events(stream, rows) -%}
     {%- set fields = governed_memory.log_fields(stream) -%}

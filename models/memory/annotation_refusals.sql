@@ -13,13 +13,13 @@ conditions as (
             'kind_unknown': "coalesce(judged.kind, '') not in ('note', 'decay', 'doubt', 'trust')",
             'half_life_missing': "judged.kind = 'decay' and not coalesce(judged.half_life_seconds > 0, false)",
             'reason_missing': "coalesce(trim(judged.reason), '') = ''",
-            'cell_unknown': 'cells.cell_id is null',
-            'not_working': "cells.system <> 'working'",
-            'identity_conflict': 'annotations.fingerprint <> judged.fingerprint'
+            'cell_unknown': 'targets.held_id is null',
+            'not_working': "targets.system <> 'working'",
+            'identity_conflict': governed_memory.identity_conflict('annotation_id')
         }) }} as codes
     from judged
-    left join {{ governed_memory.relation('cells') }} as cells on judged.target_id = cells.cell_id
-    left join {{ governed_memory.relation('annotations') }} as annotations using (annotation_id)
+    left join {{ governed_memory.relation('int_held') }} as targets on judged.target_id = targets.held_id and targets.stream = 'cells'
+    left join {{ governed_memory.relation('int_held') }} as held on judged.annotation_id = held.held_id and held.stream = 'annotations'
 )
 
 {{ governed_memory.refusals_of('conditions') }}

@@ -8,12 +8,12 @@ missing_sources as (
     from (
         select
             place,
-            unnest(source_ids) as cell_id
+            unnest(source_ids) as held_id
         from judged
         where len(source_ids) > 0
     ) as wanted
-    left join {{ governed_memory.relation('cells') }} as cells using (cell_id)
-    where cells.cell_id is null
+    left join {{ governed_memory.relation('int_held') }} as held on wanted.held_id = held.held_id and held.stream = 'cells'
+    where held.held_id is null
 ),
 
 conditions as (
@@ -34,12 +34,12 @@ conditions as (
             'source_cell_unknown': 'missing_sources.place is not null',
             'approval_required': 'systems.needs_approval',
             'session_missing': "not systems.needs_approval and coalesce(judged.session_id, '') = ''",
-            'identity_conflict': 'cells.fingerprint <> judged.fingerprint'
+            'identity_conflict': governed_memory.identity_conflict('cell_id')
         }) }} as codes
     from judged
     left join {{ governed_memory.relation('memory_systems') }} as systems using (system)
     left join missing_sources using (place)
-    left join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+    left join {{ governed_memory.relation('int_held') }} as held on judged.cell_id = held.held_id and held.stream = 'cells'
 )
 
 {{ governed_memory.refusals_of('conditions') }}

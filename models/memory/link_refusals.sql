@@ -16,17 +16,19 @@ conditions as (
             'reason_missing': "judged.link_type = 'conflict' and coalesce(trim(judged.reason), '') = '' and coalesce(len(judged.source_ids), 0) = 0",
             'cell_unknown': 'ends_held.place is null',
             'link_type_reserved': 'types.written_by <> judged.transition',
-            'identity_conflict': 'links.fingerprint <> judged.fingerprint'
+            'identity_conflict': governed_memory.identity_conflict('link_id')
         }) }} as codes
     from judged
     left join {{ governed_memory.relation('link_types') }} as types using (link_type)
     left join (
         select judged.place
         from judged
-        inner join {{ governed_memory.relation('int_known_ends') }} as ends_from on judged.from_cell_id = ends_from.cell_id
-        inner join {{ governed_memory.relation('int_known_ends') }} as ends_to on judged.to_cell_id = ends_to.cell_id
+        inner join {{ governed_memory.relation('int_held') }} as ends_from on judged.from_cell_id = ends_from.held_id
+        inner join {{ governed_memory.relation('int_held') }} as ends_to on judged.to_cell_id = ends_to.held_id
+        -- a replay starts from its frame
+        where ends_from.stream in ('cells', 'frames') and ends_to.stream = 'cells'
     ) as ends_held using (place)
-    left join {{ governed_memory.relation('links') }} as links using (link_id)
+    left join {{ governed_memory.relation('int_held') }} as held on judged.link_id = held.held_id and held.stream = 'links'
 )
 
 {{ governed_memory.refusals_of('conditions') }}

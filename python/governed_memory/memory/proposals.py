@@ -14,7 +14,13 @@ from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
 MADE = {"recorded_at", "principal", "session_id", "transition", "terms", "fingerprint", "expires_at", "approval_id"}
-IDENTIFIER = {"cells": ("cell_id", "c"), "links": ("link_id", "l"), "annotations": ("annotation_id", "a"), "frames": ("frame_id", "f"), "replays": ("replay_id", "r")}
+IDENTIFIER = {
+    "cells": ("cell_id", "c"),
+    "links": ("link_id", "l"),
+    "annotations": ("annotation_id", "a"),
+    "frames": ("frame_id", "f"),
+    "replays": ("replay_id", "r"),
+}
 TIMES = ("created_at", "effective_at", "starts_at", "ends_at")
 
 

@@ -26,6 +26,12 @@ def columns(model: str) -> dict[str, str]:
     return next(entry["columns"] for entry in compiled()["models"] if entry["name"] == model)
 
 
+def derivation(model: str, moved: Collection[str], schema: str) -> str:
+    """The SQL of a model, reading what is moved from another schema: how what is new goes through the same model as all there is."""
+    sql: str = next(entry["sql"] for entry in compiled()["models"] if entry["name"] == model)
+    return re.sub(r'"main"\."(\w+)"', lambda match: f'"{schema}"."{match[1]}"' if match[1] in moved else match[0], sql)
+
+
 def fragment(name: str, **values: str) -> str:
     """A piece of SQL that staging reads a file by, with SQL in place of each __name__ in it."""
     return re.sub("__([a-z]+)__", lambda match: values[match[1]], compiled()["fragments"][name])

@@ -1,0 +1,187 @@
+"""Memory as a program uses it: written through the guards into the log, and read from the tables derived from it (rules M1 to M5)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from governed_memory.errors import InputError
+from governed_memory.host.keys import Keys
+from governed_memory.log import LogWriter, canonical_event
+from governed_memory.memory.guards import judge
+from governed_memory.memory.projection import Projection
+from governed_memory.memory.proposals import IDENTIFIER, Outcome, Scene, event_of, timestamp
+from governed_memory.memory.recall import Reader, recall
+
+Told = Mapping[str, Any]
+
+
+def utc_now() -> datetime.datetime:
+    """The clock that is used where none is passed in."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+class MemoryStore:
+    """One memory, opened to be written and read.
+
+    Any number of processes may have it open: each writes in a slot of its own, and sees what the others have committed at its next write or read.
+    """
+
+    def __init__(
+        self, place: Path | str, *, heads: Path | str | None = None, keys: Keys | None = None, clock: Callable[[], datetime.datetime] = utc_now
+    ) -> None:
+        """Open the memory at a place, or begin one there.
+
+        Args:
+            place: its folder; the log is in `log` there.
+            heads: the folder of the log's heads, where it is not `heads` in there.
+            keys: the host's, to sign heads with.
+            clock: tells the time; every method also takes an instant.
+
+        Raises:
+            InputError: it cannot be opened, or was damaged.
+        """
+        self._log, self._heads = Path(place) / "log", Path(heads) if heads else None
+        self._clock = clock
+        self._writer = LogWriter(self._log, self._heads, keys=keys)
+        try:
+            self._projection = Projection(self._log, self._heads)
+        except BaseException:
+            self._writer.close()
+            raise
+
+    def write(self, cells: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+        """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
+
+        Args:
+            cells: fields as the model `cells` has them; a working or episodic cell needs system, content and source or source_ids.
+            principal: the authenticated one who writes.
+            session_id: the session they are written in.
+            now: the instant; by default what the clock says.
+
+        Raises:
+            InputError: one of them is no JSON object, or the log cannot be written; nothing was written then.
+        """
+        return self._put("cells", cells, Scene("write", principal, session_id, now or self._clock()))
+
+    def link(self, links: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+        """Link cells, {from_cell_id, to_cell_id, link_type}, as `write` does. A conflict keeps both sides and says why."""
+        return self._put("links", links, Scene("link", principal, session_id, now or self._clock()))
+
+    def annotate(self, annotations: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+        """Say something of cells, {target_id, kind, reason}, as `write` does; the cell stays as it is."""
+        return self._put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()))
+
+    def expire(self, cell_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+        """End working cells before their time; they stay in the log and can be asked for."""
+        told = [{"target_id": cell_id, "kind": "expire"} for cell_id in cell_ids]
+        return self._put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
+
+    def recall(
+        self,
+        query: str,
+        reader: Reader,
+        *,
+        session_id: str | None = None,
+        is_global: bool = False,
+        system: str | None = None,
+        on_date: datetime.date | None = None,
+        takes_expired: bool = False,
+        most: int = 10,
+        now: datetime.datetime | None = None,
+    ) -> list[dict[str, Any]]:
+        """The cells that match a question and that the reader may read, the best first, each with the parts of its score; the read leaves an event.
+
+        Raises:
+            InputError: the log cannot be read, or the event cannot be written; nothing is told then.
+        """
+        now = now or self._clock()
+        scene = Scene("read", reader.name, session_id, now)
+        if is_global and not reader.reads_all_sessions:
+            self._leave("refusals", [{"stream": "cells", "guard": "policy", "code": "global_not_allowed"}], scene)
+            raise InputError(f"{reader.name!r} may not read across sessions; ask without that, or have the host file say reads_all_sessions")
+        self._projection.catch_up()
+        found = recall(
+            self._projection.connection, query, reader, session_id=session_id, is_global=is_global, system=system, on_date=on_date,
+            clock=now, takes_expired=takes_expired, most=most,
+        )  # fmt: skip
+        read = {
+            "read_kind": "recall",
+            "query": query,
+            "outcome": "found" if found else "nothing",
+            "found_ids": [cell["cell_id"] for cell in found],
+            "is_global": is_global,
+        }
+        self._leave("reads", [read], scene)
+        return found
+
+    def close(self) -> None:
+        """Give the slot back."""
+        self._writer.close()
+        self._projection.connection.close()
+
+    def __enter__(self) -> MemoryStore:
+        """The store itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close it."""
+        self.close()
+
+    def _put(self, stream: str, told: Iterable[Told], scene: Scene) -> list[Outcome]:
+        key = IDENTIFIER[stream][0]
+        events = [event_of(stream, _mapping(place, one), scene) for place, one in enumerate(told, start=1)]
+        if not events:
+            return []
+        encoded = [canonical_event(event) for event in events]
+        self._projection.catch_up()
+        outcomes: dict[int, Outcome] = {}
+        waiting = list(range(len(events)))
+        written: dict[str, list[bytes]] = {}
+        refused, held = judge(self._projection, stream, key, events, encoded)
+        seen: set[str] = set()
+        accepted = []
+        for place in waiting:
+            name = events[place][key]
+            if place in refused:
+                reason = refused[place]
+                outcomes[place] = Outcome(place + 1, name if isinstance(name, str) else None, "refused", reason.guard, reason.code, reason.requirement)
+            elif place in held or name in seen:
+                outcomes[place] = Outcome(place + 1, name, "held")
+            else:
+                seen.add(name)
+                accepted.append(encoded[place])
+                outcomes[place] = Outcome(place + 1, name, "written")
+        written[stream] = accepted
+        noted = [
+            {"stream": stream, "target_id": o.target_id, "guard": o.guard, "code": o.code, "place": o.place}
+            for o in outcomes.values()
+            if o.outcome == "refused"
+        ]
+        written["refusals"] = [_control(note, scene) for note in noted]
+        self._commit(written, scene)
+        return [outcomes[place] for place in sorted(outcomes)]
+
+    def _leave(self, stream: str, events: Sequence[Told], scene: Scene) -> None:
+        self._commit({stream: [_control(event, scene) for event in events]}, scene)
+
+    def _commit(self, events: Mapping[str, list[bytes]], scene: Scene) -> None:
+        seqs = self._writer.append({stream: rows for stream, rows in events.items() if rows}, timestamp(scene.now))
+        for stream, numbers in seqs.items():
+            if stream in IDENTIFIER:
+                self._projection.wrote(self._writer.writer, stream, numbers, events[stream])
+
+
+def _control(event: Told, scene: Scene) -> bytes:
+    said = {name: value for name, value in event.items() if value is not None}
+    told = {"recorded_at": timestamp(scene.now), "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
+    return canonical_event(said | {name: value for name, value in told.items() if value is not None})
+
+
+def _mapping(place: int, told: object) -> Told:
+    if not isinstance(told, Mapping):
+        raise InputError(f"item {place}: expected an object with fields, got {type(told).__name__}")
+    return told
