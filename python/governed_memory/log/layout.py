@@ -108,4 +108,4 @@ def os_errors(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path}: {what}: {error.strerror or error}") from error
+        raise InputError(f"{error.filename or path}: {what}: {error.strerror or error}") from error
