@@ -17,6 +17,8 @@ from governed_memory.log.layout import DAMAGED, NAME, first_chain, heads_folder,
 
 # What is signed begins with this, so that no signature of another kind of thing serves here.
 SIGNED_AS = b"governed-memory log head 1\n"
+# A head, or the next one while it is written.
+HEAD = re.compile(r"[a-z0-9_-]+\.json|\.[a-z0-9_-]+\.json\.part")
 CHAIN = re.compile("[0-9a-f]{64}")
 SIGNATURE = re.compile("(?:[0-9a-f]{2})+")
 

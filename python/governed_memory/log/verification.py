@@ -11,11 +11,11 @@ from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
 from governed_memory.log.chain import Reached, check_stream
 from governed_memory.log.findings import Problem, Verification
-from governed_memory.log.heads import Head, SignedHead, head_path, part_path, read_head, writers_with_a_head
-from governed_memory.log.layout import LOCK, NAME, Segment, heads_folder, os_errors, segments_in
+from governed_memory.log.heads import HEAD, Head, SignedHead, head_path, read_head, writers_with_a_head
+from governed_memory.log.layout import LOCK, NAME, SEGMENT, Segment, heads_folder, os_errors, segments_in
 
 # A writer at work has rows on disk for a moment before its head counts them.
-TRIES, PAUSE_S = 20, 0.05
+TRIES, PAUSE_S = 60, 0.05
 BEYOND = "is beyond what the head counts: added, or left by a write that was cut off, which the next opening of this writer takes back"
 
 
@@ -132,8 +132,9 @@ class _Writer:
         folder = self.log / self.writer
         if not folder.is_dir():
             return []
-        known = {folder / LOCK, *(segment.path(self.log) for segment in self._segments())}
-        return [Problem(path, None, None, "is no part of the log: added") for path in sorted({*folder.iterdir()} - known)]
+        # Listed once: a writer may begin a segment at any moment.
+        added = [path for path in folder.iterdir() if path.name != LOCK and not (SEGMENT.fullmatch(path.name) and not path.is_dir())]
+        return [Problem(path, None, None, "is no part of the log: added") for path in sorted(added)]
 
     def _older_than_noted(self, head: Head) -> list[Problem]:
         path, noted = head_path(self.heads, self.writer), self.noted
@@ -164,10 +165,9 @@ def _is_beyond(segment: Segment, size: int, head: Head) -> bool:
 
 
 def _added_beside_heads(heads: Path) -> Iterator[Problem]:
-    writers = writers_with_a_head(heads)
-    known = {path for writer in writers for path in (head_path(heads, writer), part_path(heads, writer))}
-    for path in sorted({*heads.iterdir()} - known) if heads.is_dir() else []:
-        yield Problem(path, None, None, "is no head of the log: added")
+    for path in sorted(heads.iterdir()) if heads.is_dir() else []:
+        if not HEAD.fullmatch(path.name):
+            yield Problem(path, None, None, "is no head of the log: added")
 
 
 def _heads_in(noted: Path, found: Verification) -> dict[str, Head]:
