@@ -21,6 +21,7 @@ from pathlib import Path
 from governed_memory.errors import InputError, shown
 
 SEGMENT_BYTES = 64 * 1024 * 1024
+BLOCK = 1 << 16
 LOCK = ".lock"
 NAME = re.compile(r"[a-z0-9_-]+")
 SEGMENT = re.compile(r"([a-z0-9_-]+)\.([0-9]{6,})\.jsonl")
@@ -100,6 +101,18 @@ def read_line(line: bytes) -> tuple[int, bytes]:
     if not (line.startswith(BEFORE_CHAIN) and line.startswith(BEFORE_EVENT, end) and line.endswith(LINE_END)):
         raise ValueError("not a line of the log")
     return int(line[SEQ_AT:end]), line[end + len(BEFORE_EVENT) : -len(LINE_END)]
+
+
+def last_line(path: Path, end: int) -> bytes:
+    """The line of a file that ends at this byte."""
+    with path.open("rb") as file:
+        start, found = end - 1, -1
+        while start and found < 0:
+            end_of_block, start = start, max(0, start - BLOCK)
+            file.seek(start)
+            found = file.read(end_of_block - start).rfind(b"\n")
+        file.seek(start + found + 1)
+        return file.read(end - start - found - 1)
 
 
 @contextmanager
