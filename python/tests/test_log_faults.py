@@ -22,9 +22,9 @@ import log_processes
 import pytest
 from log_processes import AT, SMALL, host_keys
 
-from governed_memory.errors import InputError
+from governed_memory.errors import BusyError, InputError
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter, canonical_event, positions, rows_since, verification, verify
+from governed_memory.log import LogWriter, canonical_event, positions, rows_since, sign_heads, verification, verify
 from governed_memory.log.heads import SignedHead, put_head, read_head
 
 SCRIPT = str(Path(log_processes.__file__))
@@ -413,6 +413,17 @@ def test_without_keys_an_unsigned_log_is_a_notice_and_with_keys_a_problem(log: P
     # A writer with keys would sign whatever such a head was made to say.
     with pytest.raises(InputError, match="not signed by a key of this host"):
         LogWriter(log, keys=whole[1])
+    with LogWriter(log), pytest.raises(BusyError, match="another process writes as 'w001'"):
+        sign_heads(log, whole[1])
+    segment = log / "w001/cells.000001.jsonl"
+    content = segment.read_bytes()
+    segment.write_bytes(content.replace(b'"e1"', b'"e2"'))
+    with pytest.raises(InputError, match="row 1: was changed: .*; no head was signed"):
+        sign_heads(log, whole[1])
+    segment.write_bytes(content)
+    assert sign_heads(log, whole[1]) == ["w001"] and not sign_heads(log, whole[1])
+    assert verify(log, keys=whole[1]).is_whole
+    LogWriter(log, keys=whole[1]).close()
 
 
 def test_somebody_with_the_key_who_writes_both_places_is_not_found(log: Path, whole: tuple[Path, Keys]) -> None:

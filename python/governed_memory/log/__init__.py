@@ -6,6 +6,7 @@ from governed_memory.log.findings import Problem, Verification
 from governed_memory.log.heads import Head, Pruned, StreamHead, read_heads
 from governed_memory.log.reader import Positions, Row, positions, rows_since
 from governed_memory.log.retention import Policy, Retained, archive, prune, seal
+from governed_memory.log.signing import sign_heads
 from governed_memory.log.verification import verify
 from governed_memory.log.writer import LogWriter
 
@@ -28,5 +29,6 @@ __all__ = [
     "read_heads",
     "rows_since",
     "seal",
+    "sign_heads",
     "verify",
 ]
