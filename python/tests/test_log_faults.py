@@ -418,7 +418,7 @@ def test_without_keys_an_unsigned_log_is_a_notice_and_with_keys_a_problem(log: P
     segment = log / "w001/cells.000001.jsonl"
     content = segment.read_bytes()
     segment.write_bytes(content.replace(b'"e1"', b'"e2"'))
-    with pytest.raises(InputError, match="row 1: was changed: .*; no head was signed"):
+    with pytest.raises(InputError, match=r"row 1: was changed: .*; no head was signed"):
         sign_heads(log, whole[1])
     segment.write_bytes(content)
     assert sign_heads(log, whole[1]) == ["w001"] and not sign_heads(log, whole[1])
