@@ -279,7 +279,8 @@ def chain_again(draw: random.Random, folder: Path) -> None:
     path = a_segment(draw, folder)
     rows = [json.loads(line) for line in path.read_bytes().splitlines()]
     first = draw.randrange(len(rows))
-    rows[first]["event"]["id"] = "forged"
+    # As long as before, so that only the chain can show it.
+    rows[first]["event"]["id"] = rows[first]["event"]["id"].replace("e", "f")
     before = rows[first - 1]["chain"] if first else draw.choice([row["chain"] for row in rows])
     lines = path.read_bytes().splitlines(keepends=True)[:first]
     for row in rows[first:]:
@@ -375,6 +376,15 @@ def test_the_first_bad_row_is_named(whole: tuple[Path, Keys], tmp_path: Path, ch
     assert (bad.line, bad.seq) == ((6, 6) if what.startswith("row 5") else (5, 5))
     assert found.rows["w001", "cells"] == bad.seq - 1 and found.rows["w002", "cells"] == 36
     assert str(bad).startswith(f"{bad.path}:{bad.line}: row {bad.seq}: ") and "\n" not in str(bad)
+
+
+def test_a_tail_removed_before_an_empty_open_segment_is_named(log: Path) -> None:
+    with LogWriter(log) as writer:
+        writer.append({"cells": [event(1), event(2), event(3)]}, AT)
+        writer.seal(["cells"], AT)
+    edited_line(log.parent, 3, lambda line: b"")
+    bad = verify(log).first_bad_row
+    assert bad and bad.seq == 3 and "the stream ends with row 2, though its head counts 3" in bad.what
 
 
 def test_rows_beyond_the_head_are_named(whole: tuple[Path, Keys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
