@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,9 +14,11 @@ from governed_memory.log import LogWriter, canonical_event
 from governed_memory.memory.guards import judge
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene, event_of, timestamp
-from governed_memory.memory.recall import Reader, recall
+from governed_memory.memory.recall import Sight, due, readable, recalled, shown
 
 Told = Mapping[str, Any]
+# Who tells of a time to live that is over.
+CLOCK = "clock"
 
 
 def utc_now() -> datetime.datetime:
@@ -80,43 +82,79 @@ class MemoryStore:
         told = [{"target_id": cell_id, "kind": "expire"} for cell_id in cell_ids]
         return self._put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
 
-    def recall(
-        self,
-        query: str,
-        reader: Reader,
-        *,
-        session_id: str | None = None,
-        is_global: bool = False,
-        system: str | None = None,
-        on_date: datetime.date | None = None,
-        takes_expired: bool = False,
-        most: int = 10,
-        now: datetime.datetime | None = None,
-    ) -> list[dict[str, Any]]:
-        """The cells that match a question and that the reader may read, the best first, each with the parts of its score; the read leaves an event.
+    def recall(self, query: str, sight: Sight, *, system: str | None = None, takes_expired: bool = False, most: int = 10) -> list[dict[str, Any]]:
+        """The cells that match a question and that the caller may read, the best first, each with the parts of its score; the read leaves an event.
+
+        Args:
+            query: its words count, in whatever order.
+            sight: who reads, from which session and when.
+            system: cells of this system come before others that match as many words.
+            takes_expired: whether expired working cells take part.
+            most: how many at most.
 
         Raises:
-            InputError: the log cannot be read, or the event cannot be written; nothing is told then.
+            InputError: the caller may not read so, the log cannot be read, or the event cannot be written; nothing is told then.
+        """
+        self._begin_reading(sight)
+        found = recalled(self._projection.connection, query, sight, system=system, takes_expired=takes_expired, most=most)
+        self._leave_read("recall", query, [cell["cell_id"] for cell in found], sight)
+        return found
+
+    def show(self, cell_id: str, sight: Sight) -> dict[str, Any] | None:
+        """One cell with its state, links and annotations; None where there is none that the caller may read. The read leaves an event.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        found = shown(self._projection.connection, cell_id, sight)
+        self._leave_read("show", cell_id, [cell_id] if found else [], sight)
+        return found
+
+    def readable(self, cell_ids: Collection[str], sight: Sight) -> set[str]:
+        """Which of these cells the caller may read.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        return readable(self._projection.connection, cell_ids, sight)
+
+    def expire_due(self, now: datetime.datetime | None = None) -> list[Outcome]:
+        """Leave an expire event for each working cell whose time to live is over; every read does so too.
+
+        Raises:
+            InputError: the log cannot be read or written.
         """
         now = now or self._clock()
-        scene = Scene("read", reader.name, session_id, now)
-        if is_global and not reader.reads_all_sessions:
-            self._leave("refusals", {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}, scene)
-            raise InputError(f"{reader.name!r} may not read across sessions; ask without that, or have the host file say reads_all_sessions")
         self._projection.catch_up()
-        found = recall(
-            self._projection.connection, query, reader, session_id=session_id, is_global=is_global, system=system, on_date=on_date,
-            clock=now, takes_expired=takes_expired, most=most,
-        )  # fmt: skip
+        return self._expire_due(now)
+
+    def _begin_reading(self, sight: Sight) -> None:
+        if sight.is_global and not sight.caller.reads_all_sessions:
+            refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
+            self._leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
+            raise InputError(
+                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller"
+            )
+        self._projection.catch_up()
+        if self._expire_due(sight.now):
+            self._projection.catch_up()
+
+    def _expire_due(self, now: datetime.datetime) -> list[Outcome]:
+        # Told by the clock and by nobody's session, so that whoever notices it first writes the same event.
+        told = [
+            {"target_id": cell["cell_id"], "kind": "expire", "effective_at": cell["expires_at"], "reason": "time to live is over"}
+            for cell in due(self._projection.connection, now)
+        ]
+        return self._put("annotations", told, Scene("expire", CLOCK, None, now)) if told else []
+
+    def _leave_read(self, kind: str, query: str, found: Sequence[str], sight: Sight) -> None:
         read = {
-            "read_kind": "recall",
-            "query": query,
-            "outcome": "found" if found else "nothing",
-            "found_ids": [cell["cell_id"] for cell in found],
-            "is_global": is_global,
-        }
-        self._leave("reads", read, scene)
-        return found
+            "read_kind": kind, "query": query, "outcome": "found" if found else "nothing", "found_ids": list(found), "is_global": sight.is_global,
+            "on_date": sight.on_date.isoformat() if sight.on_date else None,
+        }  # fmt: skip
+        self._leave("reads", read, Scene("read", sight.caller.name, sight.session_id, sight.now))
 
     def close(self) -> None:
         """Give the slot back."""
