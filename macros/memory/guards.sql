@@ -42,47 +42,39 @@
 
 {#- One identifier, one content: against what is held, and against what is judged before it. -#}
 {% macro identity_conflict(key) -%}
-    coalesce(held.fingerprint, first_value(judged.fingerprint) over (partition by judged.{{ key }} order by judged.place)) <> judged.fingerprint
+    coalesce(held.fingerprint, first_value(judged.told.fingerprint) over (partition by judged.told.{{ key }} order by judged.place)) <> judged.told.fingerprint
 {%- endmacro %}
 
-{#- Rows with `event` as JSON, typed, and with what the type guard asks about their shape: has_unknown_field and has_malformed_field. -#}
-{% macro judged_events(stream, rows) -%}
-    {%- set fields = governed_memory.log_fields(stream) -%}
+{#- Rows with `event` as JSON, as clauses to begin a model with: `judged` has place and the event as a struct, `told`; `shapes` the places whose
+    event has a field that the stream has not (has_unknown_field) or one of another type (has_malformed_field). -#}
+{% macro judged_events(stream) -%}
+{%- set rows = governed_memory.relation('int_judged_' ~ stream) -%}
+judged as (
     select
         place,
-        {% for field in fields -%}
-        told.{{ field }} as {{ field }},
-        {% endfor -%}
-        len(list_filter(json_keys(event), lambda key: key not in ('{{ fields | join("', '") }}'))) > 0 as has_unknown_field,
-        coalesce(
-            {% for field, type in fields.items() -%}
-            {% set found = 'types[' ~ loop.index ~ ']' -%}
-            {% if type.endswith('[]') -%}
-            {{ found }} not in ('ARRAY', 'NULL')
-            {% elif type == 'json' -%}
-            {{ found }} not in ('OBJECT', 'NULL')
-            {% elif type == 'varchar' -%}
-            {{ found }} not in ('VARCHAR', 'NULL')
-            {% elif type == 'boolean' -%}
-            {{ found }} not in ('BOOLEAN', 'NULL')
-            {% elif type in ['timestamp', 'date'] -%}
-            {{ found }} not in ('VARCHAR', 'NULL') or ({{ found }} = 'VARCHAR' and told.{{ field }} is null)
-            {% else -%}
-            {{ found }} not in ('BIGINT', 'UBIGINT', 'DOUBLE', 'NULL') or ({{ found }} <> 'NULL' and told.{{ field }} is null)
-            {% endif -%}
-            {{ 'or ' if not loop.last }}
-            {%- endfor %}, false
-        )
-        {% for field, type in fields.items() if type == 'varchar[]' -%}
-        or coalesce(len(list_filter(json_type(event, '$.{{ field }}[*]'), lambda type: type <> 'VARCHAR')) > 0, false)
-        {% endfor -%}
-        as has_malformed_field
-    from (
-        select
-            place,
-            event,
-            from_json(event, '{{ governed_memory.log_shape(stream) }}') as told,
-            json_type(event, ['$.{{ fields | join("', '$.") }}']) as types
-        from {{ rows }}
-    )
+        from_json(event, '{{ governed_memory.log_shape(stream) }}') as told
+    from {{ rows }}
+),
+
+shapes as (
+    select
+        events.place,
+        bool_or(fields.field is null) as has_unknown_field,
+        bool_or(fields.field is not null) as has_malformed_field
+    from {{ rows }} as events
+    cross join json_each(events.event) as told
+    left join {{ governed_memory.relation('int_log_fields') }} as fields on told.key = fields.field and fields.stream = '{{ stream }}'
+    where
+        case coalesce(fields.kind, 'none')
+            when 'none' then true
+            when 'text' then told.type <> 'VARCHAR'
+            when 'number' then told.type not in ('BIGINT', 'UBIGINT', 'DOUBLE')
+            when 'flag' then told.type <> 'BOOLEAN'
+            when 'object' then told.type <> 'OBJECT'
+            when 'time' then told.type <> 'VARCHAR' or try_cast(told.value ->> '$' as timestamp) is null
+            when 'texts' then told.type <> 'ARRAY' or len(list_filter(json_type(told.value, '$[*]'), lambda type: type <> 'VARCHAR')) > 0
+            else told.type <> 'ARRAY'
+        end
+    group by events.place
+)
 {%- endmacro %}

@@ -67,3 +67,9 @@
     {%- elif type.endswith('[]') -%} {{- return([type[:-2] | upper]) -}}
     {%- else -%} {{- return(type | upper) -}} {%- endif -%}
 {%- endmacro %}
+
+{#- What a field of this type may hold, in words of JSON. -#}
+{% macro json_kind(type) -%}
+    {%- set kinds = {'varchar': 'text', 'varchar[]': 'texts', 'double': 'number', 'bigint': 'number', 'boolean': 'flag', 'timestamp': 'time', 'date': 'time', 'json': 'object'} -%}
+    {{- return(kinds.get(type, 'list')) -}}
+{%- endmacro %}

@@ -1,5 +1,5 @@
-"""Asking the guards (rule M3): what they ask stands in the models `cell_refusals`, `link_refusals` and `annotation_refusals`, and which of it is
-asked in the seed `transition_policies`; here what is proposed is put before them."""
+"""Asking the guards (rule M3): what they ask stands in the models `cell_refusals`, `link_refusals` and so on, and which of it is asked in the
+seed `transition_policies`; here what is proposed is put before them."""
 
 from __future__ import annotations
 
@@ -9,55 +9,57 @@ from typing import Any
 
 import polars
 
-from governed_memory.memory.projection import Projection
+from governed_memory.memory.projection import KEYS, REFUSALS, Projection
 
-REFUSALS = {"cells": "cell_refusals", "links": "link_refusals", "annotations": "annotation_refusals"}
-# The fields by which an event names cells, beside its own identifier.
-NAMES_CELLS = {"cells": ("source_ids",), "links": ("from_cell_id", "to_cell_id"), "annotations": ("target_id",)}
+# The fields by which an event names cells or frames, beside its own identifier.
+NAMES = {"cells": ("source_ids",), "links": ("from_cell_id", "to_cell_id"), "annotations": ("target_id",)}
+JUDGED = {"place": polars.Int64, "event": polars.String}
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why an event may not be written.
+class Verdict:
+    """What the guards say of one event.
 
     Attributes:
-        guard: which guard refused it.
-        code: the condition that it broke.
+        is_held: the same is there already.
+        guard: which guard refuses it; None where none does.
+        code: the condition that it breaks.
         requirement: what is expected instead, in words.
     """
 
-    guard: str
-    code: str
-    requirement: str
+    is_held: bool = False
+    guard: str | None = None
+    code: str | None = None
+    requirement: str | None = None
 
 
-def judge(projection: Projection, stream: str, key: str, events: Sequence[Mapping[str, Any]], encoded: Sequence[bytes]) -> tuple[dict[int, Refusal], set[int]]:
-    """Which events the guards refuse, and which are held already, by their place from 0.
+def judge(projection: Projection, stream: str, events: Sequence[Mapping[str, Any]], encoded: Sequence[bytes]) -> list[Verdict]:
+    """What the guards say of each event, in their order.
 
     Args:
         projection: caught up with the log.
         stream: the events' stream.
-        key: the field that identifies them.
         events: what would be written.
         encoded: the same, as the log would hold it.
     """
-    connection = projection.connection
-    named = {name for event in events for field in NAMES_CELLS[stream] for name in _names(event.get(field))}
+    key = KEYS[stream]
+    named = {name for event in events for field in NAMES[stream] for name in _texts(event.get(field))}
     own = {event[key] for event in events if isinstance(event[key], str)}
-    wanted = {stream: own | named, "frames": named} if stream == "cells" else {"cells": named, "frames": named, stream: own}
-    projection.hold(wanted)
-    connection.execute(f"truncate main.int_judged_{stream}")
-    rows = polars.DataFrame({"place": range(len(events)), "event": [event.decode() for event in encoded]}, {"place": polars.Int64, "event": polars.String})
-    connection.from_arrow(rows.__arrow_c_stream__()).insert_into(f"main.int_judged_{stream}")
+    wanted = {"cells": named, "frames": named if stream == "links" else set()}
+    held = projection.hold(wanted | {stream: own | wanted.get(stream, set())})
+    places = range(len(events))
+    projection.fill(f"main.int_judged_{stream}", polars.DataFrame({"place": places, "event": [event.decode() for event in encoded]}, JUDGED))
     refused = {
-        place: Refusal(guard, code, requirement)
-        for place, guard, code, requirement in connection.execute(f"select place, guard, code, requirement from main.{REFUSALS[stream]}").fetchall()
+        place: Verdict(False, guard, code, requirement)
+        for place, guard, code, requirement in projection.connection.execute(f"select place, guard, code, requirement from main.{REFUSALS[stream]}").fetchall()
     }
-    prints = dict(connection.execute("select held_id, fingerprint from main.int_held where stream = $stream", {"stream": stream}).fetchall())
-    held = {place for place, event in enumerate(events) if place not in refused and prints.get(event[key]) == event["fingerprint"]}
-    return refused, held
+    return [refused.get(place) or Verdict(_is_held(stream, event, held)) for place, event in enumerate(events)]
 
 
-def _names(value: object) -> list[str]:
+def _is_held(stream: str, event: Mapping[str, Any], held: Mapping[tuple[str, str], str]) -> bool:
+    return held.get((stream, event[KEYS[stream]])) == event["fingerprint"]
+
+
+def _texts(value: object) -> list[str]:
     values = value if isinstance(value, list | tuple) else [value]
     return [name for name in values if isinstance(name, str)]

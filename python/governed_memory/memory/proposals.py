@@ -10,17 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from governed_memory.log import canonical_event
+from governed_memory.memory.projection import KEYS
 from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
 MADE = {"recorded_at", "principal", "session_id", "transition", "terms", "fingerprint", "expires_at", "approval_id"}
-IDENTIFIER = {
-    "cells": ("cell_id", "c"),
-    "links": ("link_id", "l"),
-    "annotations": ("annotation_id", "a"),
-    "frames": ("frame_id", "f"),
-    "replays": ("replay_id", "r"),
-}
+MARKS = {"cells": "c", "links": "l", "annotations": "a", "frames": "f", "replays": "r"}
 TIMES = ("created_at", "effective_at", "starts_at", "ends_at")
 
 
@@ -74,11 +69,11 @@ def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, An
     # A field that is not for the one who writes goes in under a name that the type guard refuses.
     said = {f"{name} (given)" if name in MADE else name: value for name, value in told.items() if value is not None}
     said |= {name: written(said[name]) for name in TIMES if name in said}
-    name, mark = IDENTIFIER[stream]
+    name = KEYS[stream]
     identity = {field: value for field, value in said.items() if field != name}
     fingerprint = hashlib.sha256(canonical_event({"said": identity, "principal": scene.principal, "session": scene.session_id})).hexdigest()
     event = {
-        name: f"{mark}_{fingerprint[:32]}", **said, "fingerprint": fingerprint, "transition": scene.transition, "principal": scene.principal,
+        name: f"{MARKS[stream]}_{fingerprint[:32]}", **said, "fingerprint": fingerprint, "transition": scene.transition, "principal": scene.principal,
         "recorded_at": timestamp(scene.now),
     }  # fmt: skip
     if scene.session_id is not None:

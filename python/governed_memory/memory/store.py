@@ -12,8 +12,8 @@ from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, canonical_event
 from governed_memory.memory.guards import judge
-from governed_memory.memory.projection import Projection
-from governed_memory.memory.proposals import IDENTIFIER, Outcome, Scene, event_of, timestamp
+from governed_memory.memory.projection import KEYS, Projection
+from governed_memory.memory.proposals import Outcome, Scene, event_of, timestamp
 from governed_memory.memory.recall import Reader, recall
 
 Told = Mapping[str, Any]
@@ -101,7 +101,7 @@ class MemoryStore:
         now = now or self._clock()
         scene = Scene("read", reader.name, session_id, now)
         if is_global and not reader.reads_all_sessions:
-            self._leave("refusals", [{"stream": "cells", "guard": "policy", "code": "global_not_allowed"}], scene)
+            self._leave("refusals", {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}, scene)
             raise InputError(f"{reader.name!r} may not read across sessions; ask without that, or have the host file say reads_all_sessions")
         self._projection.catch_up()
         found = recall(
@@ -115,7 +115,7 @@ class MemoryStore:
             "found_ids": [cell["cell_id"] for cell in found],
             "is_global": is_global,
         }
-        self._leave("reads", [read], scene)
+        self._leave("reads", read, scene)
         return found
 
     def close(self) -> None:
@@ -132,53 +132,45 @@ class MemoryStore:
         self.close()
 
     def _put(self, stream: str, told: Iterable[Told], scene: Scene) -> list[Outcome]:
-        key = IDENTIFIER[stream][0]
+        """Put what is told before the guards and write what passes, with a note of each refusal, in one step."""
         events = [event_of(stream, _mapping(place, one), scene) for place, one in enumerate(told, start=1)]
+        encoded = [canonical_event(event) for event in events]
         if not events:
             return []
-        encoded = [canonical_event(event) for event in events]
-        self._projection.catch_up()
-        outcomes: dict[int, Outcome] = {}
-        waiting = list(range(len(events)))
-        written: dict[str, list[bytes]] = {}
-        refused, held = judge(self._projection, stream, key, events, encoded)
-        seen: set[str] = set()
-        accepted = []
-        for place in waiting:
-            name = events[place][key]
-            if place in refused:
-                reason = refused[place]
-                outcomes[place] = Outcome(place + 1, name if isinstance(name, str) else None, "refused", reason.guard, reason.code, reason.requirement)
-            elif place in held or name in seen:
-                outcomes[place] = Outcome(place + 1, name, "held")
+        self._projection.read_others()
+        verdicts = judge(self._projection, stream, events, encoded)
+        outcomes, accepted = [], {}
+        for place, (event, verdict) in enumerate(zip(events, verdicts, strict=True)):
+            name = event[KEYS[stream]]
+            if verdict.code is None and not verdict.is_held and name not in accepted:
+                accepted[name] = event, encoded[place]
+                outcomes.append(Outcome(place + 1, name, "written"))
+            elif verdict.code is None:
+                outcomes.append(Outcome(place + 1, name, "held"))
             else:
-                seen.add(name)
-                accepted.append(encoded[place])
-                outcomes[place] = Outcome(place + 1, name, "written")
-        written[stream] = accepted
-        noted = [
-            {"stream": stream, "target_id": o.target_id, "guard": o.guard, "code": o.code, "place": o.place}
-            for o in outcomes.values()
-            if o.outcome == "refused"
-        ]
-        written["refusals"] = [_control(note, scene) for note in noted]
-        self._commit(written, scene)
-        return [outcomes[place] for place in sorted(outcomes)]
+                shown_name = name if isinstance(name, str) else None
+                outcomes.append(Outcome(place + 1, shown_name, "refused", verdict.guard, verdict.code, verdict.requirement))
+        self._commit({stream: list(accepted.values()), "refusals": [_refusal(stream, outcome, scene) for outcome in outcomes if outcome.code]}, scene)
+        return outcomes
 
-    def _leave(self, stream: str, events: Sequence[Told], scene: Scene) -> None:
-        self._commit({stream: [_control(event, scene) for event in events]}, scene)
+    def _leave(self, stream: str, event: Told, scene: Scene) -> None:
+        self._commit({stream: [_control(event, scene)]}, scene)
 
-    def _commit(self, events: Mapping[str, list[bytes]], scene: Scene) -> None:
-        seqs = self._writer.append({stream: rows for stream, rows in events.items() if rows}, timestamp(scene.now))
-        for stream, numbers in seqs.items():
-            if stream in IDENTIFIER:
-                self._projection.wrote(self._writer.writer, stream, numbers, events[stream])
+    def _commit(self, events: Mapping[str, Sequence[tuple[Told, bytes]]], scene: Scene) -> None:
+        written = {stream: rows for stream, rows in events.items() if rows}
+        seqs = self._writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, timestamp(scene.now))
+        for stream in written.keys() & KEYS.keys():
+            self._projection.wrote(self._writer.writer, stream, seqs[stream], written[stream])
 
 
-def _control(event: Told, scene: Scene) -> bytes:
-    said = {name: value for name, value in event.items() if value is not None}
+def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
+    return _control({"stream": stream, "target_id": outcome.target_id, "guard": outcome.guard, "code": outcome.code, "place": outcome.place}, scene)
+
+
+def _control(event: Told, scene: Scene) -> tuple[Told, bytes]:
     told = {"recorded_at": timestamp(scene.now), "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
-    return canonical_event(said | {name: value for name, value in told.items() if value is not None})
+    said = {name: value for name, value in {**event, **told}.items() if value is not None}
+    return said, canonical_event(said)
 
 
 def _mapping(place: int, told: object) -> Told:
