@@ -7,5 +7,9 @@
                 'is_global': '$is_global', 'on_date': '$on_date::date'
             }
         ),
+        'frame_read': governed_memory.frame_read('$frame_id', {
+            'principal': '$principal', 'session_id': '$session_id', 'parties': '$parties', 'boundary': '$boundary', 'is_global': '$is_global',
+            'on_date': '$on_date::date'
+        }),
     }) -}}
 {%- endmacro %}

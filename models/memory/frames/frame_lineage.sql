@@ -17,7 +17,7 @@ walked as (
         walked.cell_id as named_by,
         unnest(cells.source_ids) as cell_id
     from walked
-    inner join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+    inner join {{ governed_memory.relation('cells') }} as cells on walked.cell_id = cells.cell_id
 )
 
 select
@@ -32,4 +32,4 @@ select
     -- where the walk ends: nothing that memory holds lies behind it
     coalesce(len(cells.source_ids), 0) = 0 as is_origin
 from walked
-left join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+left join {{ governed_memory.relation('cells') }} as cells on walked.cell_id = cells.cell_id

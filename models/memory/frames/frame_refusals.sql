@@ -1,36 +1,28 @@
 with
 
-judged as ({{ governed_memory.judged_events('frames', governed_memory.relation('int_judged_frames')) }}),
+{{ governed_memory.judged_events('frames') }},
+
+{{ governed_memory.told_steps() }},
 
 step_shapes as (
     select
         place,
-        max(
-            coalesce(json_type(step, '$.cell_id') <> 'VARCHAR', true)
-            or coalesce(json_type(step, '$.position') not in ('BIGINT', 'UBIGINT', 'NULL'), false)
-            or coalesce(json_type(step, '$.position') <> 'NULL' and try_cast(step ->> '$.position' as bigint) is null, false)
-        ) as has_malformed_step,
-        max(
-            json_type(step) = 'OBJECT'
-            and len(list_filter(json_keys(step), lambda key: key not in ('position', 'cell_id', 'cell_fingerprint'))) > 0
-        ) as has_unknown_field
-    from (
-        select
-            place,
-            unnest(json_extract(event, '$.steps[*]')) as step
-        from {{ governed_memory.relation('int_judged_frames') }}
-    )
+        max(is_malformed) as has_malformed_step,
+        max(has_unknown_field) as has_unknown_field
+    from told_steps
     group by place
 ),
 
 -- What is asked of the steps, and of the cells that they name, worked out for each frame
 steps as (
     select
-        place,
-        principal,
-        session_id,
-        unnest(steps, recursive := true)
+        judged.place,
+        judged.told.principal,
+        judged.told.session_id,
+        struct_extract(steps.step, 'position') as position,
+        struct_extract(steps.step, 'cell_id') as cell_id
     from judged
+    cross join unnest(judged.told.steps) as steps (step)
 ),
 
 asked as (
@@ -41,40 +33,41 @@ asked as (
         count(steps.position) > count(distinct steps.position) as repeats_a_position,
         max(cells.held_id is null) as names_an_unknown_cell,
         max(systems.needs_approval) as names_what_was_learned,
-        max(cells.held_id is not null and (cells.principal, cells.session_id) is distinct from (steps.principal, steps.session_id)) as reaches_elsewhere
+        max(cells.principal <> steps.principal or coalesce(cells.session_id, '') <> steps.session_id) as reaches_elsewhere
     from steps
     left join {{ governed_memory.relation('int_held') }} as cells on steps.cell_id = cells.held_id and cells.stream = 'cells'
-    left join {{ governed_memory.relation('memory_systems') }} as systems using (system)
+    left join {{ governed_memory.relation('memory_systems') }} as systems on cells.system = systems.system
     group by steps.place
 ),
 
 conditions as (
     select
         judged.place,
-        judged.frame_id as target_id,
-        judged.transition,
+        judged.told.frame_id as target_id,
+        judged.told.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'judged.has_unknown_field or step_shapes.has_unknown_field',
-            'field_malformed': 'judged.has_malformed_field or step_shapes.has_malformed_step',
-            'scene_missing': "coalesce(trim(judged.scene), '') = ''",
-            'goal_missing': "coalesce(trim(judged.goal), '') = ''",
-            'action_missing': "coalesce(trim(judged.action), '') = ''",
-            'outcome_missing': "coalesce(trim(judged.outcome), '') = ''",
-            'span_inverted': 'judged.starts_at > judged.ends_at',
+            'field_unknown': 'shapes.has_unknown_field or step_shapes.has_unknown_field',
+            'field_malformed': 'shapes.has_malformed_field or step_shapes.has_malformed_step',
+            'scene_missing': "coalesce(trim(judged.told.scene), '') = ''",
+            'goal_missing': "coalesce(trim(judged.told.goal), '') = ''",
+            'action_missing': "coalesce(trim(judged.told.action), '') = ''",
+            'outcome_missing': "coalesce(trim(judged.told.outcome), '') = ''",
+            'span_inverted': 'judged.told.starts_at > judged.told.ends_at',
             'position_missing': 'asked.leaves_out_positions',
             'position_repeated': 'asked.repeats_a_position',
             'step_repeated': 'asked.repeats_a_cell',
-            'steps_missing': 'coalesce(len(judged.steps), 0) = 0',
+            'steps_missing': 'coalesce(len(judged.told.steps), 0) = 0',
             'not_observed': 'asked.names_what_was_learned',
             'cell_unknown': 'asked.names_an_unknown_cell',
-            'session_missing': "coalesce(judged.session_id, '') = ''",
+            'session_missing': "coalesce(judged.told.session_id, '') = ''",
             'cell_elsewhere': 'asked.reaches_elsewhere',
             'identity_conflict': governed_memory.identity_conflict('frame_id')
         }) }} as codes
     from judged
-    left join step_shapes using (place)
-    left join asked using (place)
-    left join {{ governed_memory.relation('int_held') }} as held on judged.frame_id = held.held_id and held.stream = 'frames'
+    left join shapes on judged.place = shapes.place
+    left join step_shapes on judged.place = step_shapes.place
+    left join asked on judged.place = asked.place
+    left join {{ governed_memory.relation('int_held') }} as held on judged.told.frame_id = held.held_id and held.stream = 'frames'
 )
 
 {{ governed_memory.refusals_of('conditions') }}

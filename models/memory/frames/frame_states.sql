@@ -13,5 +13,5 @@ select
     latest.replay_id,
     latest.recorded_at as replayed_at
 from {{ governed_memory.relation('frames') }} as frames
-left join {{ governed_memory.relation('int_latest_replays') }} as latest using (frame_id)
+left join {{ governed_memory.relation('int_latest_replays') }} as latest on frames.frame_id = latest.frame_id
 left join {{ governed_memory.relation('frame_steps') }} as failed on frames.frame_id = failed.frame_id and latest.failed_position = failed.position

@@ -1,8 +1,8 @@
 select
     frame_id,
-    step."position" as position,
-    step.cell_id as cell_id,
-    step.cell_fingerprint as cell_fingerprint,
+    struct_extract(step, 'position') as position,
+    struct_extract(step, 'cell_id') as cell_id,
+    struct_extract(step, 'cell_fingerprint') as cell_fingerprint,
     order_from
 from (
     select

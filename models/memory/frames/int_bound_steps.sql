@@ -1,17 +1,15 @@
 -- What the steps of a frame are bound as: each with the cell's fingerprint as held, in the order of the source unless the frame states positions
 with
 
+{{ governed_memory.told_steps() }},
+
 steps as (
     select
         place,
         step ->> '$.cell_id' as cell_id,
-        try_cast(step ->> '$.position' as bigint) as stated_position
-    from (
-        select
-            place,
-            unnest(json_extract(event, '$.steps[*]')) as step
-        from {{ governed_memory.relation('int_judged_frames') }}
-    )
+        try_cast(step ->> '$.position' as bigint) as stated_position,
+        is_malformed or has_unknown_field as is_no_step
+    from told_steps
 ),
 
 with_cells as (
@@ -19,6 +17,7 @@ with_cells as (
         steps.place,
         steps.cell_id,
         steps.stated_position,
+        steps.is_no_step,
         held.fingerprint as cell_fingerprint,
         {{ governed_memory.source_sequence('held', 'held_id') }} as source_sequence
     from steps
@@ -32,7 +31,7 @@ select
     cell_fingerprint,
     case when stated_position is null then 'source' else 'stated' end as order_from,
     -- What cannot be bound stays as it was told, and the guards say why
-    min(cell_fingerprint is not null) over (partition by place)
+    min(not is_no_step and cell_fingerprint is not null) over (partition by place)
     and (
         count(stated_position) over (partition by place) = 0
         or count(distinct stated_position) over (partition by place) = count(*) over (partition by place)

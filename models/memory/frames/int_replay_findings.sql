@@ -19,7 +19,7 @@ found as (
         arg_min(checks.problem, checks.position) filter (where not checks.is_verified) as reason,
         coalesce(list(checks.cell_id order by checks.position) filter (where checks.is_verified and linked.cell_id is null), []) as cells_to_link
     from {{ governed_memory.relation('int_step_checks') }} as checks
-    left join linked using (frame_id, cell_id)
+    left join linked on checks.frame_id = linked.frame_id and checks.cell_id = linked.cell_id
     group by checks.frame_id
 )
 
@@ -33,8 +33,12 @@ select
     found.reason,
     found.cells_to_link,
     latest.replay_id as follows,
-    latest.replay_id is not null
-    and (latest.verified_steps, latest.failed_position, latest.reason) is not distinct from (found.verified_steps, found.failed_position, found.reason)
-    and len(found.cells_to_link) = 0 as is_known
+    coalesce(
+        latest.verified_steps = found.verified_steps
+        and coalesce(latest.failed_position, 0) = coalesce(found.failed_position, 0)
+        and coalesce(latest.reason, '') = coalesce(found.reason, '')
+        and len(found.cells_to_link) = 0,
+        false
+    ) as is_known
 from found
-left join {{ governed_memory.relation('int_latest_replays') }} as latest using (frame_id)
+left join {{ governed_memory.relation('int_latest_replays') }} as latest on found.frame_id = latest.frame_id

@@ -5,9 +5,9 @@
 select
     '{{ stream }}' as stream,
     held.{{ key }} as held_id,
-    logged.event as event,
+    logged.event,
     held.fingerprint as remade_fingerprint
 from {{ governed_memory.relation(stream) }} as held
-inner join {{ governed_memory.relation('stg_log_' ~ stream) }} as logged using (writer, seq)
+inner join {{ governed_memory.relation('stg_log_' ~ stream) }} as logged on held.writer = logged.writer and held.seq = logged.seq
 {{ 'union all' if not loop.last }}
 {% endfor %}

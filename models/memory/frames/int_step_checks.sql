@@ -22,28 +22,28 @@ steps as (
         cells.fingerprint as held_fingerprint,
         rereads.event is not null as is_logged,
         rereads.remade_fingerprint,
-        (cells.system, cells.content, cells.event_index, cells.created_at, cells.principal, cells.session_id)
-        is distinct from (
-            rereads.told.system, rereads.told.content, rereads.told.event_index, rereads.told.created_at, rereads.told.principal,
-            rereads.told.session_id
-        ) as differs_from_log,
+        -- compared as a whole, nulls are equal
+        (cells.system, cells.content, cells.event_index, cells.created_at, cells.principal, cells.session_id) = (
+            struct_extract(rereads.told, 'system'), struct_extract(rereads.told, 'content'), struct_extract(rereads.told, 'event_index'),
+            struct_extract(rereads.told, 'created_at'), struct_extract(rereads.told, 'principal'), struct_extract(rereads.told, 'session_id')
+        ) as is_as_logged,
         {{ governed_memory.source_sequence('cells') }} as source_sequence
     from {{ governed_memory.relation('frame_steps') }} as steps
-    left join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+    left join {{ governed_memory.relation('cells') }} as cells on steps.cell_id = cells.cell_id
     left join rereads on steps.cell_id = rereads.held_id and rereads.stream = 'cells'
 ),
 
 with_frames as (
     select
         steps.*,
-        frames.fingerprint is distinct from frame_rereads.remade_fingerprint as is_frame_changed,
-        max(steps.source_sequence) filter (where steps.is_held) over (
+        coalesce(frames.fingerprint = frame_rereads.remade_fingerprint, false) as is_frame_as_bound,
+        max(case when steps.is_held then steps.source_sequence end) over (
             partition by steps.frame_id
             order by steps.position
             rows between unbounded preceding and 1 preceding
         ) as sequence_so_far
     from steps
-    inner join {{ governed_memory.relation('frames') }} as frames using (frame_id)
+    inner join {{ governed_memory.relation('frames') }} as frames on steps.frame_id = frames.frame_id
     left join rereads as frame_rereads on steps.frame_id = frame_rereads.held_id and frame_rereads.stream = 'frames'
 ),
 
@@ -53,12 +53,12 @@ checked as (
         position,
         cell_id,
         case
-            when is_frame_changed then 'frame_changed'
+            when not is_frame_as_bound then 'frame_changed'
             when not is_held then 'cell_missing'
-            when held_fingerprint is distinct from cell_fingerprint then 'fingerprint_changed'
+            when held_fingerprint <> cell_fingerprint then 'fingerprint_changed'
             when not is_logged then 'event_missing'
-            when remade_fingerprint is distinct from cell_fingerprint then 'event_changed'
-            when differs_from_log then 'table_differs'
+            when coalesce(remade_fingerprint <> cell_fingerprint, true) then 'event_changed'
+            when not is_as_logged then 'table_differs'
             when order_from = 'source' and source_sequence < sequence_so_far then 'out_of_order'
         end as problem
     from with_frames

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars
 
 from governed_memory.errors import InputError
 from governed_memory.log import canonical_event, rows_at
 from governed_memory.memory.guards import put_before_guards
 from governed_memory.memory.projection import KEYS, Projection
-from governed_memory.memory.proposals import remade_fingerprint
-from governed_memory.warehouse import literal, rows
+from governed_memory.memory.proposals import Outcome, remade_fingerprint
+from governed_memory.memory.recall import Reader
+from governed_memory.warehouse import fragment, literal, rows
 
 # What a binding makes; told by the one who binds, it goes under a name that the type guard refuses.
 BOUND = "order_from"
@@ -87,12 +89,6 @@ class Finding:
     follows: str | None
     is_known: bool
 
-    def of(self, place: int, outcome: str, links_written: int) -> Replayed:
-        """The finding as what came of a replay."""
-        return Replayed(
-            place, self.frame_id, outcome, self.is_complete, self.verified_steps, self.failed_position, self.failed_cell_id, self.reason, links_written
-        )
-
     def told(self) -> dict[str, Any]:
         """What the replay says of the frame; with the replay before it, so that finding again what was found before last is another replay."""
         return {name: getattr(self, name) for name in ("frame_id", "is_complete", "verified_steps", "failed_position", "reason", "follows")}
@@ -109,7 +105,7 @@ def bound(projection: Projection, frames: Sequence[Mapping[str, Any]]) -> list[d
     guards to say why. Entities and cues are sets, so their order is none.
     """
     told = [_unordered(frame) for frame in frames]
-    put_before_guards(projection, "frames", "frame_id", told, [canonical_event({"steps": frame.get("steps")}) for frame in told])
+    put_before_guards(projection, "frames", told, [canonical_event({"steps": frame.get("steps")}) for frame in told])
     steps = defaultdict(list)
     for step in rows(projection.connection, "select * from main.int_bound_steps where is_bindable order by place, position"):
         steps[step["place"]].append(step)
@@ -119,15 +115,43 @@ def bound(projection: Projection, frames: Sequence[Mapping[str, Any]]) -> list[d
     return told
 
 
-def findings(projection: Projection, log: Path, heads: Path | None, frame_ids: Sequence[str]) -> list[Finding]:
+def findings(projection: Projection, log: Path, heads: Path | None, frame_ids: Sequence[str]) -> dict[str, Finding]:
     """What a replay of frames finds now, after reading the rows of the frames and of their cells in the log again (rule M6).
+
+    Returns:
+        {frame_id: finding}, of those that are held.
 
     Raises:
         InputError: the log cannot be read, or is damaged where they are.
     """
+    if not frame_ids:
+        return {}
     frames = ", ".join(map(literal, frame_ids))
-    projection.replace("int_reread", _reread(projection, log, heads, frames))
-    return [Finding(**found) for found in rows(projection.connection, f"select * from main.int_replay_findings where frame_id in ({frames})")]
+    projection.fill("main.int_reread", _reread(projection, log, heads, frames))
+    found = rows(projection.connection, f"select * from main.int_replay_findings where frame_id in ({frames})")
+    return {one["frame_id"]: Finding(**one) for one in found}
+
+
+def replayed(place: int, frame_id: str, outcome: Outcome | None, finding: Finding | None) -> Replayed:
+    """What came of the replay of a frame: why it was refused, else its finding; written the first time it is named, and held after that or
+    where its last replay found the same."""
+    if outcome and outcome.code:
+        return Replayed(place, frame_id, "refused", guard=outcome.guard, code=outcome.code, requirement=outcome.requirement)
+    assert finding, "a frame that is not held is refused"
+    is_written = outcome is not None and (outcome.outcome, outcome.place) == ("written", place)
+    return Replayed(
+        place, frame_id, "written" if is_written else "held", finding.is_complete, finding.verified_steps, finding.failed_position,
+        finding.failed_cell_id, finding.reason, len(finding.cells_to_link) if is_written else 0,
+    )  # fmt: skip
+
+
+def frame_read(connection: duckdb.DuckDBPyConnection, frame_id: str, reader: Reader, *, session_id: str | None, is_global: bool) -> dict[str, Any] | None:
+    """A frame as the reader may see it, with its state, `steps` and `lineage`; None where there is none for them (rules M5 and M6)."""
+    asked = {
+        "frame_id": frame_id, "principal": reader.name, "session_id": session_id, "parties": list(reader.parties), "boundary": reader.boundary,
+        "is_global": is_global, "on_date": None,
+    }  # fmt: skip
+    return next(iter(rows(connection, fragment("frame_read"), asked)), None)
 
 
 def _unordered(frame: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, canonical_event
+from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
 from governed_memory.memory.guards import judge
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene, event_of, timestamp
@@ -22,6 +24,15 @@ Told = Mapping[str, Any]
 def utc_now() -> datetime.datetime:
     """The clock that is used where none is passed in."""
     return datetime.datetime.now(datetime.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    """What is told, judged: what came of each, and the events and refusals that are to be written."""
+
+    outcomes: list[Outcome]
+    accepted: list[tuple[Told, bytes]]
+    refusals: list[tuple[Told, bytes]]
 
 
 class MemoryStore:
@@ -80,6 +91,38 @@ class MemoryStore:
         told = [{"target_id": cell_id, "kind": "expire"} for cell_id in cell_ids]
         return self._put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
 
+    def bind(self, frames: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+        """Bind cells as event frames, as `write` does: scene, goal, action, outcome, entities, cues, starts_at, ends_at and steps (rule M6).
+
+        Steps are cell ids in any order: the order is that of the source, by event_index, created_at, cell_id; or objects with cell_id and
+        position, all of them, where the frame states another. The cells stay as they are.
+        """
+        given = [_mapping(place, one) for place, one in enumerate(frames, start=1)]
+        self._projection.catch_up()
+        return self._put("frames", bound(self._projection, given), Scene("bind", principal, session_id, now or self._clock()))
+
+    def replay(self, frame_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Replayed]:
+        """Walk the steps of frames in order, and link those that are still what was bound, up to the first that is not (rule M6).
+
+        A frame with such a step stays, marked as incomplete. What is found and the links are written together or not at all.
+
+        Raises:
+            InputError: a frame is not named by a text, or the log cannot be read or written; nothing was written then.
+        """
+        asked = list(dict.fromkeys(given := [_frame_id(place, one) for place, one in enumerate(frame_ids, start=1)]))
+        scene = Scene("replay", principal, session_id, now or self._clock())
+        self._projection.catch_up()
+        found = findings(self._projection, self._log, self._heads, asked)
+        told = {name: found[name].told() if name in found else {"frame_id": name} for name in asked if name not in found or not found[name].is_known}
+        replays = self._proposed("replays", told.values(), scene, [given.index(name) + 1 for name in told])
+        of_frame = dict(zip(told, replays.outcomes, strict=True))
+        linked = [name for name, outcome in of_frame.items() if outcome.outcome == "written"]
+        links = self._proposed("links", [link for name in linked for link in found[name].links()], scene)
+        if links.refusals:
+            raise InputError("replay links are refused, so nothing was written; look at the rows of 'replay' in transition_policies")
+        self._commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
+        return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
+
     def recall(
         self,
         query: str,
@@ -100,9 +143,7 @@ class MemoryStore:
         """
         now = now or self._clock()
         scene = Scene("read", reader.name, session_id, now)
-        if is_global and not reader.reads_all_sessions:
-            self._leave("refusals", {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}, scene)
-            raise InputError(f"{reader.name!r} may not read across sessions; ask without that, or have the host file say reads_all_sessions")
+        self._refuse_to_read_beyond(reader, is_global, scene)
         self._projection.catch_up()
         found = recall(
             self._projection.connection, query, reader, session_id=session_id, is_global=is_global, system=system, on_date=on_date,
@@ -118,6 +159,24 @@ class MemoryStore:
         self._leave("reads", read, scene)
         return found
 
+    def frame(
+        self, frame_id: str, reader: Reader, *, session_id: str | None = None, is_global: bool = False, now: datetime.datetime | None = None
+    ) -> dict[str, Any] | None:
+        """An event frame with its state, its steps and the cells they lead back to; None where there is none that the reader may read.
+
+        The read leaves an event.
+
+        Raises:
+            InputError: the log cannot be read, or the event cannot be written; nothing is told then.
+        """
+        scene = Scene("read", reader.name, session_id, now or self._clock())
+        self._refuse_to_read_beyond(reader, is_global, scene)
+        self._projection.catch_up()
+        found = frame_read(self._projection.connection, frame_id, reader, session_id=session_id, is_global=is_global)
+        read = {"read_kind": "frame", "query": frame_id, "outcome": "found" if found else "nothing", "found_ids": [frame_id] if found else []}
+        self._leave("reads", {**read, "is_global": is_global}, scene)
+        return found
+
     def close(self) -> None:
         """Give the slot back."""
         self._writer.close()
@@ -131,27 +190,37 @@ class MemoryStore:
         """Close it."""
         self.close()
 
+    def _refuse_to_read_beyond(self, reader: Reader, is_global: bool, scene: Scene) -> None:
+        if is_global and not reader.reads_all_sessions:
+            self._leave("refusals", {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}, scene)
+            raise InputError(f"{reader.name!r} may not read across sessions; ask without that, or have the host file say reads_all_sessions")
+
     def _put(self, stream: str, told: Iterable[Told], scene: Scene) -> list[Outcome]:
         """Put what is told before the guards and write what passes, with a note of each refusal, in one step."""
+        proposed = self._proposed(stream, told, scene)
+        self._commit({stream: proposed.accepted, "refusals": proposed.refusals}, scene)
+        return proposed.outcomes
+
+    def _proposed(self, stream: str, told: Iterable[Told], scene: Scene, places: Sequence[int] | None = None) -> _Proposed:
+        """What is told, as the guards judge it; nothing is written yet. `places`: where each stands in what was given, from 1."""
         events = [event_of(stream, _mapping(place, one), scene) for place, one in enumerate(told, start=1)]
         encoded = [canonical_event(event) for event in events]
         if not events:
-            return []
+            return _Proposed([], [], [])
         self._projection.read_others()
         verdicts = judge(self._projection, stream, events, encoded)
         outcomes, accepted = [], {}
-        for place, (event, verdict) in enumerate(zip(events, verdicts, strict=True)):
+        for place, event, line, verdict in zip(places or range(1, len(events) + 1), events, encoded, verdicts, strict=True):
             name = event[KEYS[stream]]
             if verdict.code is None and not verdict.is_held and name not in accepted:
-                accepted[name] = event, encoded[place]
-                outcomes.append(Outcome(place + 1, name, "written"))
+                accepted[name] = event, line
+                outcomes.append(Outcome(place, name, "written"))
             elif verdict.code is None:
-                outcomes.append(Outcome(place + 1, name, "held"))
+                outcomes.append(Outcome(place, name, "held"))
             else:
                 shown_name = name if isinstance(name, str) else None
-                outcomes.append(Outcome(place + 1, shown_name, "refused", verdict.guard, verdict.code, verdict.requirement))
-        self._commit({stream: list(accepted.values()), "refusals": [_refusal(stream, outcome, scene) for outcome in outcomes if outcome.code]}, scene)
-        return outcomes
+                outcomes.append(Outcome(place, shown_name, "refused", verdict.guard, verdict.code, verdict.requirement))
+        return _Proposed(outcomes, list(accepted.values()), [_refusal(stream, outcome, scene) for outcome in outcomes if outcome.code])
 
     def _leave(self, stream: str, event: Told, scene: Scene) -> None:
         self._commit({stream: [_control(event, scene)]}, scene)
@@ -171,6 +240,12 @@ def _control(event: Told, scene: Scene) -> tuple[Told, bytes]:
     told = {"recorded_at": timestamp(scene.now), "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
     said = {name: value for name, value in {**event, **told}.items() if value is not None}
     return said, canonical_event(said)
+
+
+def _frame_id(place: int, told: object) -> str:
+    if not isinstance(told, str):
+        raise InputError(f"item {place}: expected a frame_id, got {type(told).__name__}")
+    return told
 
 
 def _mapping(place: int, told: object) -> Told:
