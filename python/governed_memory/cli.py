@@ -37,6 +37,7 @@ ROOMS = {
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",
+    "frame": "memory",
 }
 
 
