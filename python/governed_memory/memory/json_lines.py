@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError
+from governed_memory.warehouse.json_text import parse
 
 
 def json_lines(file: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -31,13 +32,10 @@ def json_lines(file: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _object(file: Path | str, number: int, line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} line {number}: is no JSON: {getattr(error, 'msg', None) or 'nested too deeply, or a number that JSON has not'}") from None
+        parse(line, unique_keys=True)
+        found = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{file} line {number}: is no JSON ({error}); every line is one object") from None
     if not isinstance(found, dict):
         raise InputError(f"{file} line {number}: expected an object with fields, got {type(found).__name__}")
     return found
-
-
-def _refuse(text: str) -> Any:
-    raise ValueError(text)
