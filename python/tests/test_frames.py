@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
+import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,7 @@ from hypothesis import strategies as st
 
 from governed_memory.cli import main
 from governed_memory.errors import InputError
-from governed_memory.log import LogWriter, read_heads, rows_at, rows_since
+from governed_memory.log import LogWriter, canonical_event, read_heads, rows_at, rows_since
 from governed_memory.memory import MemoryStore, Reader
 from governed_memory.memory.frames import Replayed
 from governed_memory.memory.proposals import remade_fingerprint
@@ -268,9 +271,7 @@ def edited(old: str, new: str, stream: str = "cells") -> Any:
         (doctored("delete from main.cells where cell_id = '{}'"), 2, "cell_missing"),
     ],
 )
-def test_a_step_that_is_not_what_was_bound_is_named_and_the_frame_stays(
-    store: MemoryStore, place: Path, damage: Any, position: int, reason: str
-) -> None:
+def test_a_step_that_is_not_what_was_bound_is_named_and_the_frame_stays(store: MemoryStore, place: Path, damage: Any, position: int, reason: str) -> None:
     ids = cells(store, "jam on floor 2", "restart it now", "it is well again")
     frame = bind(store, ids)
     damage(store, place, ids)
@@ -445,6 +446,23 @@ def test_the_command_binds_replays_and_shows(place: Path, tmp_path: Path, capsys
     assert "no such frame" in capsys.readouterr().out
 
 
+def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (dbt_harness.ROOT / "docs/frames.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    [session] = re.findall(r"```console\n(.*?)```", text, flags=re.S)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GMEM_MEMORY", raising=False)
+    exec(program, {})
+    asked = re.findall(r"^\$ (\w+) (.*)\n((?:(?!\$ ).*\n)*)", session, flags=re.M)
+    assert [command for command, *_ in asked] == ["gmem", "gmem", "gmem", "sed", "gmem"]
+    for command, arguments, printed in asked:
+        if command == "gmem":
+            main(shlex.split(arguments))
+            assert capsys.readouterr().out == printed
+        else:
+            subprocess.run([command, *shlex.split(arguments)], check=True)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -486,7 +504,14 @@ def test_a_bad_argument_is_one_line(
     assert said.count("\n") == 1
 
 
-def test_a_build_derives_the_same_states_and_its_tests_hold(place: Path, tmp_path: Path) -> None:
+def build(place: Path, folder: Path, *selected: str) -> subprocess.CompletedProcess[str]:
+    variables = json.dumps({"memory": {"log": str(place / "log")}})
+    return dbt_harness.dbt(
+        folder, "build", "--select", *selected, "--exclude-resource-type", "unit_test", "--indirect-selection", "cautious", "--vars", variables
+    )
+
+
+def test_a_build_derives_the_same_states_and_its_tests_hold_until_a_link_is_forged(place: Path, tmp_path: Path) -> None:
     with MemoryStore(place) as store:
         ids = cells(store, "jam", "restart", "prints")
         complete, broken, waiting = (bind(store, steps) for steps in (ids[:2], ids, ids[2:]))
@@ -498,10 +523,17 @@ def test_a_build_derives_the_same_states_and_its_tests_hold(place: Path, tmp_pat
     assert {(row[0], row[2]) for row in expected} == {(complete, "complete"), (broken, "incomplete"), (waiting, "not_replayed")}
     folder = tmp_path / "dbt"
     folder.mkdir()
-    variables = json.dumps({"memory": {"log": str(place / "log")}})
-    built = dbt_harness.dbt(
-        folder, "build", "--select", "+path:models/memory", "path:tests/memory", "--indirect-selection", "cautious", "--vars", variables
-    )
+    built = build(place, folder, "+path:models/memory", "path:tests/memory")
     assert built.returncode == 0, built.stdout + built.stderr
     with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
         assert connection.execute(f"select {columns} from main.frame_states order by frame_id").fetchall() == expected
+    # What no guard let in: a link to a step that failed, and a replay that says complete and left no link.
+    told = {"recorded_at": "2026-10-01T13:00:00Z", "principal": "eve", "session_id": "s1", "transition": "replay", "fingerprint": "f"}
+    link = {**told, "link_id": "l_forged", "from_cell_id": broken, "to_cell_id": ids[2], "link_type": "replay"}
+    claim = {**told, "replay_id": "r_forged", "frame_id": waiting, "is_complete": True, "verified_steps": 0}
+    with LogWriter(place / "log") as writer:
+        writer.append({"links": [canonical_event(link)], "replays": [canonical_event(claim)]}, "2026-10-01T13:00:00Z")
+    built = build(place, folder, "links", "replays", "path:models/memory/frames", "path:tests/memory")
+    assert built.returncode == 1
+    for test in ("a_replay_link_exists_only_for_a_verified_step", "every_step_of_a_complete_frame_has_a_replay_link"):
+        assert "Got 1 result, configured to fail if != 0" in built.stdout and f"Failure in test {test}" in built.stdout

@@ -70,7 +70,9 @@ def run_show(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False, indent=1, default=str))
     else:
-        print("\n".join(map(one_line, _lines(found) if found else [f"{arguments.frame_id}: no such frame that {arguments.principal} may read in this session"])))
+        print(
+            "\n".join(map(one_line, _lines(found) if found else [f"{arguments.frame_id}: no such frame that {arguments.principal} may read in this session"]))
+        )
     return int(found is None)
 
 
