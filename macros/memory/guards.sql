@@ -42,17 +42,17 @@
 
 {#- One identifier, one content: against what is held, and against what is judged before it. -#}
 {% macro identity_conflict(key) -%}
-    coalesce(held.fingerprint, first_value(judged.told.fingerprint) over (partition by judged.told.{{ key }} order by judged.place)) <> judged.told.fingerprint
+    coalesce(held.fingerprint, first_value(judged.fingerprint) over (partition by judged.{{ key }} order by judged.place)) <> judged.fingerprint
 {%- endmacro %}
 
-{#- Rows with `event` as JSON, as clauses to begin a model with: `judged` has place and the event as a struct, `told`; `shapes` the places whose
+{#- Rows with `event` as JSON, as clauses to begin a model with: `judged` has place and the fields of the event; `shapes` the places whose
     event has a field that the stream has not (has_unknown_field) or one of another type (has_malformed_field). -#}
 {% macro judged_events(stream) -%}
 {%- set rows = governed_memory.relation('int_judged_' ~ stream) -%}
 judged as (
     select
         place,
-        from_json(event, '{{ governed_memory.log_shape(stream) }}') as told
+        unnest(from_json(event, '{{ governed_memory.log_shape(stream) }}'))
     from {{ rows }}
 ),
 

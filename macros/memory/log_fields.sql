@@ -73,3 +73,19 @@
     {%- set kinds = {'varchar': 'text', 'varchar[]': 'texts', 'double': 'number', 'bigint': 'number', 'boolean': 'flag', 'timestamp': 'time', 'date': 'time', 'json': 'object'} -%}
     {{- return(kinds.get(type, 'list')) -}}
 {%- endmacro %}
+
+{#- Every field of every stream with its kind. -#}
+{% macro log_field_rows() -%}
+select
+    stream,
+    field,
+    kind
+from (values
+{%- for stream in governed_memory.log_streams() %}
+{%- set in_streams = loop %}
+{%- for field, type in governed_memory.log_fields(stream).items() %}
+    ('{{ stream }}', '{{ field }}', '{{ governed_memory.json_kind(type) }}'){{ ',' if not (in_streams.last and loop.last) }}
+{%- endfor %}
+{%- endfor %}
+) as listed (stream, field, kind)
+{%- endmacro %}

@@ -18,5 +18,5 @@ select
     cells.cell_number,
     least(1.0, sum(coalesce(ends.weight, 0.5))) as link_weight
 from ends
-inner join {{ governed_memory.relation('cells') }} as cells using (cell_id)
+inner join {{ governed_memory.relation('cells') }} as cells on ends.cell_id = cells.cell_id
 group by cells.cell_number

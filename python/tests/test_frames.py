@@ -9,6 +9,7 @@ import shlex
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from hypothesis import strategies as st
 
 from governed_memory.cli import main
 from governed_memory.errors import InputError
+from governed_memory.host.configuration import Caller
 from governed_memory.log import LogWriter, canonical_event, read_heads, rows_at, rows_since
-from governed_memory.memory import MemoryStore, Reader
+from governed_memory.memory import MemoryStore
 from governed_memory.memory.frames import Replayed
 from governed_memory.memory.proposals import remade_fingerprint
+from governed_memory.memory.recall import Sight
 
 NOON = datetime.datetime(2026, 10, 1, 12, tzinfo=datetime.UTC)
 ANN: dict[str, Any] = {"principal": "ann", "session_id": "s1", "now": NOON}
@@ -61,8 +64,12 @@ def bind(store: MemoryStore, steps: list[Any], **more: Any) -> str:
     return str(outcome.target_id)
 
 
+def sight(name: str, session_id: str | None = "s1", *parties: str, is_global: bool = False, may_read_all: bool = False) -> Sight:
+    return Sight(Caller(name, parties, "inside", may_read_all), session_id, NOON, is_global)
+
+
 def read(store: MemoryStore, frame_id: str) -> dict[str, Any]:
-    found = store.frame(frame_id, Reader("ann"), session_id="s1", now=NOON)
+    found = store.frame(frame_id, sight("ann"))
     assert found is not None
     return found
 
@@ -376,25 +383,32 @@ def test_a_frame_is_read_in_its_session_or_across_them_by_who_may_read_every_ste
     [open_cell] = cells(store, "jam")
     [for_bob] = cells(store, "restart", release_to=["support"])
     mixed, plain = bind(store, [open_cell, for_bob]), bind(store, [open_cell])
-    everywhere, in_support = Reader("bob", reads_all_sessions=True), Reader("bob", ("support",), reads_all_sessions=True)
 
-    def may_read(frame: str, reader: Reader, **how: Any) -> bool:
-        return store.frame(frame, reader, now=NOON, **how) is not None
+    def may_read(frame: str, name: str, session_id: str | None, *parties: str, **how: bool) -> bool:
+        return store.frame(frame, sight(name, session_id, *parties, **how)) is not None
 
-    assert may_read(mixed, Reader("ann"), session_id="s1")
-    assert not may_read(mixed, Reader("ann"), session_id="s2")
-    assert not may_read(plain, Reader("bob"), session_id="s1")
-    assert may_read(plain, everywhere, is_global=True)
-    assert not may_read(mixed, everywhere, is_global=True)
-    assert may_read(mixed, in_support, is_global=True)
+    everywhere = {"is_global": True, "may_read_all": True}
+    assert may_read(mixed, "ann", "s1")
+    assert not may_read(mixed, "ann", "s2")
+    assert may_read(mixed, "ann", "s2", **everywhere)
+    assert not may_read(plain, "bob", "s1")
+    assert may_read(plain, "bob", None, **everywhere)
+    assert not may_read(mixed, "bob", None, **everywhere)
+    assert may_read(mixed, "bob", None, "support", **everywhere)
     with pytest.raises(InputError, match="may not read across sessions"):
-        may_read(plain, Reader("bob"), is_global=True)
+        may_read(plain, "bob", None, is_global=True)
+
+
+def test_a_frame_is_not_shown_as_of_a_day_before_it_was_bound(store: MemoryStore) -> None:
+    frame = bind(store, cells(store, "jam"))
+    for day, is_there in ((NOON.date(), True), (NOON.date() - datetime.timedelta(days=1), False)):
+        assert (store.frame(frame, replace(sight("ann"), on_date=day)) is not None) == is_there
 
 
 def test_every_read_of_a_frame_leaves_an_event_that_names_no_withheld_frame(store: MemoryStore, place: Path) -> None:
     frame = bind(store, cells(store, "jam"))
     read(store, frame)
-    store.frame(frame, Reader("bob"), session_id="s1", now=NOON)
+    store.frame(frame, sight("bob"))
     events = [json.loads(row.event) for row in rows_since(place / "log", None, {}, ["reads"])]
     assert [(event["principal"], event["outcome"], event["found_ids"]) for event in events] == [("ann", "found", [frame]), ("bob", "nothing", [])]
 
@@ -431,7 +445,7 @@ def test_the_command_binds_replays_and_shows(place: Path, tmp_path: Path, capsys
     file.write_text(json.dumps({**FRAME, "steps": ids[::-1]}) + "\n\n" + json.dumps({**FRAME, "steps": []}) + "\n", encoding="utf-8")
     common = ["--memory", str(place), "--principal", "ann", "--session", "s1", "--now", "2026-10-01T12:00:00Z"]
     assert main(["frame", "bind", str(file), "--json", *common]) == 1
-    bound, refused = json.loads(capsys.readouterr().out)
+    bound, refused = map(json.loads, capsys.readouterr().out.splitlines())
     assert (bound["outcome"], refused["code"]) == ("written", "steps_missing")
     assert main(["frame", "replay", bound["target_id"], *common]) == 0
     assert capsys.readouterr().out == f"written  {bound['target_id']}  complete, 2 verified, 2 linked\n"
@@ -443,7 +457,7 @@ def test_the_command_binds_replays_and_shows(place: Path, tmp_path: Path, capsys
     assert main(["frame", "replay", bound["target_id"], *common]) == 1
     assert f"incomplete, 1 verified, 0 linked; step 2, {ids[1]}: event_changed" in capsys.readouterr().out
     assert main(["frame", "show", bound["target_id"], "--memory", str(place), "--principal", "bob", "--session", "s1"]) == 1
-    assert "no such frame" in capsys.readouterr().out
+    assert "no such frame" in capsys.readouterr().err
 
 
 def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,10 +481,9 @@ def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pyt
     ("text", "message"),
     [
         ("", "holds no frame"),
-        ('{"scene": "x"', "line 1: not JSON"),
-        ('\n{"scene": "x", "scene": "y"}', "line 2: not JSON (the key 'scene' is given twice"),
-        ("[1]", "line 1: not a frame"),
-        ('{"goal": NaN}', "line 1: not JSON (NaN is no number"),
+        ('\n{"scene": "x"', "line 2: is no JSON"),
+        ("[1]", "line 1: expected an object"),
+        ('{"goal": NaN}', "line 1: is no JSON"),
         ('{"scene": "\\ud800"}', "unpaired surrogate"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -488,8 +501,8 @@ def test_a_bad_file_is_one_line(place: Path, tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["replay", "f", "--memory", "nowhere"], "nowhere: is no memory"),
-        (["replay", "f", "--now", "today"], "--now: 'today' is no date"),
+        (["replay", "f", "--memory", "nowhere"], "'nowhere' holds no memory"),
+        (["replay", "f", "--now", "today"], "--now: 'today' is no instant"),
         (["bind", "nowhere.jsonl"], "nowhere.jsonl: cannot be read: No such file"),
     ],
 )
@@ -523,7 +536,7 @@ def test_a_build_derives_the_same_states_and_its_tests_hold_until_a_link_is_forg
     assert {(row[0], row[2]) for row in expected} == {(complete, "complete"), (broken, "incomplete"), (waiting, "not_replayed")}
     folder = tmp_path / "dbt"
     folder.mkdir()
-    built = build(place, folder, "+path:models/memory", "path:tests/memory")
+    built = build(place, folder, "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory")
     assert built.returncode == 0, built.stdout + built.stderr
     with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
         assert connection.execute(f"select {columns} from main.frame_states order by frame_id").fetchall() == expected

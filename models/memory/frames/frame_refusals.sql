@@ -17,12 +17,12 @@ step_shapes as (
 steps as (
     select
         judged.place,
-        judged.told.principal,
-        judged.told.session_id,
+        judged.principal,
+        judged.session_id,
         struct_extract(steps.step, 'position') as position,
         struct_extract(steps.step, 'cell_id') as cell_id
     from judged
-    cross join unnest(judged.told.steps) as steps (step)
+    cross join unnest(judged.steps) as steps (step)
 ),
 
 asked as (
@@ -43,23 +43,23 @@ asked as (
 conditions as (
     select
         judged.place,
-        judged.told.frame_id as target_id,
-        judged.told.transition,
+        judged.frame_id as target_id,
+        judged.transition,
         {{ governed_memory.broken_conditions({
             'field_unknown': 'shapes.has_unknown_field or step_shapes.has_unknown_field',
             'field_malformed': 'shapes.has_malformed_field or step_shapes.has_malformed_step',
-            'scene_missing': "coalesce(trim(judged.told.scene), '') = ''",
-            'goal_missing': "coalesce(trim(judged.told.goal), '') = ''",
-            'action_missing': "coalesce(trim(judged.told.action), '') = ''",
-            'outcome_missing': "coalesce(trim(judged.told.outcome), '') = ''",
-            'span_inverted': 'judged.told.starts_at > judged.told.ends_at',
+            'scene_missing': "coalesce(trim(judged.scene), '') = ''",
+            'goal_missing': "coalesce(trim(judged.goal), '') = ''",
+            'action_missing': "coalesce(trim(judged.action), '') = ''",
+            'outcome_missing': "coalesce(trim(judged.outcome), '') = ''",
+            'span_inverted': 'judged.starts_at > judged.ends_at',
             'position_missing': 'asked.leaves_out_positions',
             'position_repeated': 'asked.repeats_a_position',
             'step_repeated': 'asked.repeats_a_cell',
-            'steps_missing': 'coalesce(len(judged.told.steps), 0) = 0',
+            'steps_missing': 'coalesce(len(judged.steps), 0) = 0',
             'not_observed': 'asked.names_what_was_learned',
             'cell_unknown': 'asked.names_an_unknown_cell',
-            'session_missing': "coalesce(judged.told.session_id, '') = ''",
+            'session_missing': "coalesce(judged.session_id, '') = ''",
             'cell_elsewhere': 'asked.reaches_elsewhere',
             'identity_conflict': governed_memory.identity_conflict('frame_id')
         }) }} as codes
@@ -67,7 +67,7 @@ conditions as (
     left join shapes on judged.place = shapes.place
     left join step_shapes on judged.place = step_shapes.place
     left join asked on judged.place = asked.place
-    left join {{ governed_memory.relation('int_held') }} as held on judged.told.frame_id = held.held_id and held.stream = 'frames'
+    left join {{ governed_memory.relation('int_held') }} as held on judged.frame_id = held.held_id and held.stream = 'frames'
 )
 
 {{ governed_memory.refusals_of('conditions') }}

@@ -5,8 +5,8 @@ with
 conditions as (
     select
         judged.place,
-        judged.told.replay_id as target_id,
-        judged.told.transition,
+        judged.replay_id as target_id,
+        judged.transition,
         {{ governed_memory.broken_conditions({
             'field_unknown': 'shapes.has_unknown_field',
             'field_malformed': 'shapes.has_malformed_field',
@@ -15,8 +15,8 @@ conditions as (
         }) }} as codes
     from judged
     left join shapes on judged.place = shapes.place
-    left join {{ governed_memory.relation('int_held') }} as frames on judged.told.frame_id = frames.held_id and frames.stream = 'frames'
-    left join {{ governed_memory.relation('int_held') }} as held on judged.told.replay_id = held.held_id and held.stream = 'replays'
+    left join {{ governed_memory.relation('int_held') }} as frames on judged.frame_id = frames.held_id and frames.stream = 'frames'
+    left join {{ governed_memory.relation('int_held') }} as held on judged.replay_id = held.held_id and held.stream = 'replays'
 )
 
 {{ governed_memory.refusals_of('conditions') }}

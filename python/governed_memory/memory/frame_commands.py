@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
-import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from governed_memory.dates import instant
 from governed_memory.errors import InputError, one_line
+from governed_memory.host.configuration import read_host
 from governed_memory.memory.frames import Replayed
+from governed_memory.memory.json_lines import json_lines
+from governed_memory.memory.options import add_place, caller_of, instant_of, opened
 from governed_memory.memory.proposals import Outcome
-from governed_memory.memory.recall import Reader
-from governed_memory.memory.store import MemoryStore
-from governed_memory.warehouse.json_text import parse
+from governed_memory.memory.recall import Sight
 
 
 def register_frames(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,99 +23,58 @@ def register_frames(commands: argparse._SubParsersAction[argparse.ArgumentParser
     frame = commands.add_parser("frame", help="event frames: bind observations in order, replay them, show one")
     actions = frame.add_subparsers(dest="action", required=True, metavar="ACTION")
     parser = actions.add_parser("bind", help="bind cells as frames; the cells stay as they are")
-    parser.add_argument("file", metavar="FILE", help="JSON Lines, one frame a line: scene, goal, action, outcome, steps and so on")
+    parser.add_argument("file", metavar="FILE", help="JSON Lines, one frame a line: scene, goal, action, outcome, steps and so on; - for standard input")
     _add_common(parser, run_bind)
     parser = actions.add_parser("replay", help="walk the steps of frames; each that is still what was bound gets a replay link")
     parser.add_argument("frame_id", nargs="+", metavar="FRAME_ID")
     _add_common(parser, run_replay)
     parser = actions.add_parser("show", help="a frame with its state, its steps and the cells they lead back to")
     parser.add_argument("frame_id", metavar="FRAME_ID")
+    parser.add_argument("--global", dest="is_global", action="store_true", help="across sessions; the caller needs reads_all_sessions in the host file")
     _add_common(parser, run_show)
 
 
 def _add_common(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
-    parser.add_argument("--memory", metavar="DIR", help="the folder of the memory (default: GMEM_MEMORY, else memory)")
-    parser.add_argument("--principal", required=True, metavar="NAME", help="who asks, as authenticated by whoever runs this")
-    parser.add_argument("--session", metavar="ID", help="the session it is asked in")
-    parser.add_argument("--now", metavar="TIME", help="the instant it is asked at, in UTC (default: now)")
-    parser.add_argument("--json", action="store_true", help="what came of it as JSON")
+    add_place(parser)
     parser.set_defaults(run=run)
 
 
 def run_bind(arguments: argparse.Namespace) -> int:
     """Bind the frames of a file (M6); 1 where one of them is refused."""
-    now, told = _now(arguments), _from_file(arguments.file)
-    with _store(arguments) as store:
-        outcomes = store.bind(told, principal=arguments.principal, session_id=arguments.session, now=now)
-    _show(arguments, outcomes, _bound_line)
+    told = [frame for _, frame in json_lines(arguments.file)]
+    if not told:
+        raise InputError(f"{arguments.file}: holds no frame; each line is one JSON object with scene, goal, action, outcome and steps")
+    host, now = read_host(arguments.host), instant_of(arguments.now)
+    with opened(arguments, host) as store:
+        outcomes = store.bind(told, principal=caller_of(arguments, host).name, session_id=arguments.session, now=now)
+    _tell(arguments, outcomes, _bound_line)
     return int(any(outcome.code for outcome in outcomes))
 
 
 def run_replay(arguments: argparse.Namespace) -> int:
     """Replay frames (M6); 1 where one of them is not complete."""
-    now = _now(arguments)
-    with _store(arguments) as store:
-        outcomes = store.replay(arguments.frame_id, principal=arguments.principal, session_id=arguments.session, now=now)
-    _show(arguments, outcomes, _replayed_line)
+    host, now = read_host(arguments.host), instant_of(arguments.now)
+    with opened(arguments, host) as store:
+        outcomes = store.replay(arguments.frame_id, principal=caller_of(arguments, host).name, session_id=arguments.session, now=now)
+    _tell(arguments, outcomes, _replayed_line)
     return int(not all(outcome.is_complete for outcome in outcomes))
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Show a frame (M6); 1 where there is none that the principal may read in this session (M5)."""
-    now = _now(arguments)
-    with _store(arguments) as store:
-        found = store.frame(arguments.frame_id, Reader(arguments.principal), session_id=arguments.session, now=now)
-    if arguments.json:
-        print(json.dumps(found, ensure_ascii=False, indent=1, default=str))
-    else:
-        print(
-            "\n".join(map(one_line, _lines(found) if found else [f"{arguments.frame_id}: no such frame that {arguments.principal} may read in this session"]))
-        )
-    return int(found is None)
+    """Show a frame (M6); 1 where there is none that the caller may read (M5)."""
+    host, now = read_host(arguments.host), instant_of(arguments.now)
+    with opened(arguments, host) as store:
+        found = store.frame(arguments.frame_id, Sight(caller_of(arguments, host), arguments.session, now, arguments.is_global))
+    if found is None:
+        print(f"{one_line(arguments.frame_id)}: no such frame, or none that you may read", file=sys.stderr)
+        return 1
+    print(json.dumps(found, ensure_ascii=False, default=str) if arguments.json else "\n".join(map(one_line, _lines(found))))
+    return 0
 
 
-def _store(arguments: argparse.Namespace) -> MemoryStore:
-    place = Path(arguments.memory or os.environ.get("GMEM_MEMORY") or "memory")
-    if not (place / "log").is_dir():
-        raise InputError(f"{place}: is no memory, since it has no folder log; name its folder with --memory or GMEM_MEMORY")
-    return MemoryStore(place)
-
-
-def _now(arguments: argparse.Namespace) -> datetime.datetime | None:
-    if arguments.now is None:
-        return None
-    return datetime.datetime.fromisoformat(instant("--now", arguments.now)).replace(tzinfo=datetime.UTC)
-
-
-def _from_file(name: str) -> list[dict[str, Any]]:
-    try:
-        lines = Path(name).read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: cannot be read: byte {error.start + 1} is not UTF-8; save the file as UTF-8") from error
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    frames = [_frame(f"{name}, line {number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not frames:
-        raise InputError(f"{name}: holds no frame; each line is one JSON object with scene, goal, action, outcome and steps")
-    return frames
-
-
-def _frame(where: str, line: str) -> dict[str, Any]:
-    try:
-        parse(line, unique_keys=True)
-        frame = json.loads(line)
-    except ValueError as error:
-        raise InputError(f"{where}: not JSON ({error}); every line must be one frame") from error
-    if not isinstance(frame, dict):
-        raise InputError(f"{where}: not a frame; every line must be one JSON object")
-    return frame
-
-
-def _show(arguments: argparse.Namespace, outcomes: list[Any], line: Callable[[Any], str]) -> None:
-    if arguments.json:
-        print(json.dumps([asdict(outcome) for outcome in outcomes], ensure_ascii=False, indent=1))
-    else:
-        print("\n".join(one_line(line(outcome)) for outcome in outcomes))
+def _tell(arguments: argparse.Namespace, outcomes: Sequence[Any], line: Callable[[Any], str]) -> None:
+    for outcome in outcomes:
+        print(json.dumps(asdict(outcome), ensure_ascii=False) if arguments.json else one_line(line(outcome)))
 
 
 def _bound_line(outcome: Outcome) -> str:

@@ -20,7 +20,7 @@ from governed_memory.log import canonical_event, rows_at
 from governed_memory.memory.guards import put_before_guards
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, remade_fingerprint
-from governed_memory.memory.recall import Reader
+from governed_memory.memory.recall import Sight
 from governed_memory.warehouse import fragment, literal, rows
 
 # What a binding makes; told by the one who binds, it goes under a name that the type guard refuses.
@@ -145,13 +145,9 @@ def replayed(place: int, frame_id: str, outcome: Outcome | None, finding: Findin
     )  # fmt: skip
 
 
-def frame_read(connection: duckdb.DuckDBPyConnection, frame_id: str, reader: Reader, *, session_id: str | None, is_global: bool) -> dict[str, Any] | None:
-    """A frame as the reader may see it, with its state, `steps` and `lineage`; None where there is none for them (rules M5 and M6)."""
-    asked = {
-        "frame_id": frame_id, "principal": reader.name, "session_id": session_id, "parties": list(reader.parties), "boundary": reader.boundary,
-        "is_global": is_global, "on_date": None,
-    }  # fmt: skip
-    return next(iter(rows(connection, fragment("frame_read"), asked)), None)
+def frame_read(connection: duckdb.DuckDBPyConnection, frame_id: str, sight: Sight) -> dict[str, Any] | None:
+    """A frame as the caller may see it, with its state, `steps` and `lineage`; None where there is none for them (rules M5 and M6)."""
+    return next(iter(rows(connection, fragment("frame_read"), sight.asked() | {"frame_id": frame_id})), None)
 
 
 def _unordered(frame: Mapping[str, Any]) -> dict[str, Any]:
