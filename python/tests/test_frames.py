@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
+import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +22,11 @@ from hypothesis import strategies as st
 from governed_memory.cli import main
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
-from governed_memory.log import LogWriter, read_heads, rows_at, rows_since
-from governed_memory.memory import MemoryStore, Sight
+from governed_memory.log import LogWriter, canonical_event, read_heads, rows_at, rows_since
+from governed_memory.memory import MemoryStore
 from governed_memory.memory.frames import Replayed
 from governed_memory.memory.proposals import remade_fingerprint
+from governed_memory.memory.recall import Sight
 
 NOON = datetime.datetime(2026, 10, 1, 12, tzinfo=datetime.UTC)
 ANN: dict[str, Any] = {"principal": "ann", "session_id": "s1", "now": NOON}
@@ -59,14 +64,14 @@ def bind(store: MemoryStore, steps: list[Any], **more: Any) -> str:
     return str(outcome.target_id)
 
 
+def sight(name: str, session_id: str | None = "s1", *parties: str, is_global: bool = False, may_read_all: bool = False) -> Sight:
+    return Sight(Caller(name, parties, "inside", may_read_all), session_id, NOON, is_global)
+
+
 def read(store: MemoryStore, frame_id: str) -> dict[str, Any]:
-    found = store.frame(frame_id, Sight(reader("ann"), "s1", NOON))
+    found = store.frame(frame_id, sight("ann"))
     assert found is not None
     return found
-
-
-def reader(name: str, parties: tuple[str, ...] = (), *, reads_all_sessions: bool = False) -> Caller:
-    return Caller(name, parties, "inside", reads_all_sessions)
 
 
 def order(store: MemoryStore, frame_id: str) -> list[str]:
@@ -378,25 +383,32 @@ def test_a_frame_is_read_in_its_session_or_across_them_by_who_may_read_every_ste
     [open_cell] = cells(store, "jam")
     [for_bob] = cells(store, "restart", release_to=["support"])
     mixed, plain = bind(store, [open_cell, for_bob]), bind(store, [open_cell])
-    everywhere, in_support = reader("bob", reads_all_sessions=True), reader("bob", ("support",), reads_all_sessions=True)
 
-    def may_read(frame: str, who: Caller, **how: Any) -> bool:
-        return store.frame(frame, Sight(who, how.get("session_id"), NOON, how.get("is_global", False))) is not None
+    def may_read(frame: str, name: str, session_id: str | None, *parties: str, **how: bool) -> bool:
+        return store.frame(frame, sight(name, session_id, *parties, **how)) is not None
 
-    assert may_read(mixed, reader("ann"), session_id="s1")
-    assert not may_read(mixed, reader("ann"), session_id="s2")
-    assert not may_read(plain, reader("bob"), session_id="s1")
-    assert may_read(plain, everywhere, is_global=True)
-    assert not may_read(mixed, everywhere, is_global=True)
-    assert may_read(mixed, in_support, is_global=True)
+    everywhere = {"is_global": True, "may_read_all": True}
+    assert may_read(mixed, "ann", "s1")
+    assert not may_read(mixed, "ann", "s2")
+    assert may_read(mixed, "ann", "s2", **everywhere)
+    assert not may_read(plain, "bob", "s1")
+    assert may_read(plain, "bob", None, **everywhere)
+    assert not may_read(mixed, "bob", None, **everywhere)
+    assert may_read(mixed, "bob", None, "support", **everywhere)
     with pytest.raises(InputError, match="may not read across sessions"):
-        may_read(plain, reader("bob"), is_global=True)
+        may_read(plain, "bob", None, is_global=True)
+
+
+def test_a_frame_is_not_shown_as_of_a_day_before_it_was_bound(store: MemoryStore) -> None:
+    frame = bind(store, cells(store, "jam"))
+    for day, is_there in ((NOON.date(), True), (NOON.date() - datetime.timedelta(days=1), False)):
+        assert (store.frame(frame, replace(sight("ann"), on_date=day)) is not None) == is_there
 
 
 def test_every_read_of_a_frame_leaves_an_event_that_names_no_withheld_frame(store: MemoryStore, place: Path) -> None:
     frame = bind(store, cells(store, "jam"))
     read(store, frame)
-    store.frame(frame, Sight(reader("bob"), "s1", NOON))
+    store.frame(frame, sight("bob"))
     events = [json.loads(row.event) for row in rows_since(place / "log", None, {}, ["reads"])]
     assert [(event["principal"], event["outcome"], event["found_ids"]) for event in events] == [("ann", "found", [frame]), ("bob", "nothing", [])]
 
@@ -445,17 +457,33 @@ def test_the_command_binds_replays_and_shows(place: Path, tmp_path: Path, capsys
     assert main(["frame", "replay", bound["target_id"], *common]) == 1
     assert f"incomplete, 1 verified, 0 linked; step 2, {ids[1]}: event_changed" in capsys.readouterr().out
     assert main(["frame", "show", bound["target_id"], "--memory", str(place), "--principal", "bob", "--session", "s1"]) == 1
-    assert "no such frame" in capsys.readouterr().out
+    assert "no such frame" in capsys.readouterr().err
+
+
+def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (dbt_harness.ROOT / "docs/frames.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    [session] = re.findall(r"```console\n(.*?)```", text, flags=re.S)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GMEM_MEMORY", raising=False)
+    exec(program, {})
+    asked = re.findall(r"^\$ (\w+) (.*)\n((?:(?!\$ ).*\n)*)", session, flags=re.M)
+    assert [command for command, *_ in asked] == ["gmem", "gmem", "gmem", "sed", "gmem"]
+    for command, arguments, printed in asked:
+        if command == "gmem":
+            main(shlex.split(arguments))
+            assert capsys.readouterr().out == printed
+        else:
+            subprocess.run([command, *shlex.split(arguments)], check=True)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "holds no frame"),
-        ('{"scene": "x"', "line 1: is no JSON ("),
-        ('\n{"scene": "x", "scene": "y"}', "line 2: is no JSON (the key 'scene' is given twice"),
+        ('\n{"scene": "x"', "line 2: is no JSON"),
         ("[1]", "line 1: expected an object"),
-        ('{"goal": NaN}', "line 1: is no JSON (NaN is no number"),
+        ('{"goal": NaN}', "line 1: is no JSON"),
         ('{"scene": "\\ud800"}', "unpaired surrogate"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -489,7 +517,14 @@ def test_a_bad_argument_is_one_line(
     assert said.count("\n") == 1
 
 
-def test_a_build_derives_the_same_states_and_its_tests_hold(place: Path, tmp_path: Path) -> None:
+def build(place: Path, folder: Path, *selected: str) -> subprocess.CompletedProcess[str]:
+    variables = json.dumps({"memory": {"log": str(place / "log")}})
+    return dbt_harness.dbt(
+        folder, "build", "--select", *selected, "--exclude-resource-type", "unit_test", "--indirect-selection", "cautious", "--vars", variables
+    )
+
+
+def test_a_build_derives_the_same_states_and_its_tests_hold_until_a_link_is_forged(place: Path, tmp_path: Path) -> None:
     with MemoryStore(place) as store:
         ids = cells(store, "jam", "restart", "prints")
         complete, broken, waiting = (bind(store, steps) for steps in (ids[:2], ids, ids[2:]))
@@ -501,8 +536,17 @@ def test_a_build_derives_the_same_states_and_its_tests_hold(place: Path, tmp_pat
     assert {(row[0], row[2]) for row in expected} == {(complete, "complete"), (broken, "incomplete"), (waiting, "not_replayed")}
     folder = tmp_path / "dbt"
     folder.mkdir()
-    variables = json.dumps({"memory": {"log": str(place / "log")}})
-    built = dbt_harness.dbt(folder, "build", "--select", "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory", "--indirect-selection", "cautious", "--vars", variables)
+    built = build(place, folder, "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory")
     assert built.returncode == 0, built.stdout + built.stderr
     with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
         assert connection.execute(f"select {columns} from main.frame_states order by frame_id").fetchall() == expected
+    # What no guard let in: a link to a step that failed, and a replay that says complete and left no link.
+    told = {"recorded_at": "2026-10-01T13:00:00Z", "principal": "eve", "session_id": "s1", "transition": "replay", "fingerprint": "f"}
+    link = {**told, "link_id": "l_forged", "from_cell_id": broken, "to_cell_id": ids[2], "link_type": "replay"}
+    claim = {**told, "replay_id": "r_forged", "frame_id": waiting, "is_complete": True, "verified_steps": 0}
+    with LogWriter(place / "log") as writer:
+        writer.append({"links": [canonical_event(link)], "replays": [canonical_event(claim)]}, "2026-10-01T13:00:00Z")
+    built = build(place, folder, "links", "replays", "path:models/memory/frames", "path:tests/memory")
+    assert built.returncode == 1
+    for test in ("a_replay_link_exists_only_for_a_verified_step", "every_step_of_a_complete_frame_has_a_replay_link"):
+        assert "Got 1 result, configured to fail if != 0" in built.stdout and f"Failure in test {test}" in built.stdout

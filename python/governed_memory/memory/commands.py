@@ -1,5 +1,5 @@
-"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`. Tools for operators: who calls is
-what they say with --principal, and no boundary (rule G8)."""
+"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, and `gmem frame`. Tools for
+operators: who calls is what they say with --principal, and no boundary (rule G8)."""
 
 from __future__ import annotations
 

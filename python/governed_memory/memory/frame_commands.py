@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,13 +23,14 @@ def register_frames(commands: argparse._SubParsersAction[argparse.ArgumentParser
     frame = commands.add_parser("frame", help="event frames: bind observations in order, replay them, show one")
     actions = frame.add_subparsers(dest="action", required=True, metavar="ACTION")
     parser = actions.add_parser("bind", help="bind cells as frames; the cells stay as they are")
-    parser.add_argument("file", metavar="FILE", help="JSON Lines, one frame a line: scene, goal, action, outcome, steps and so on")
+    parser.add_argument("file", metavar="FILE", help="JSON Lines, one frame a line: scene, goal, action, outcome, steps and so on; - for standard input")
     _add_common(parser, run_bind)
     parser = actions.add_parser("replay", help="walk the steps of frames; each that is still what was bound gets a replay link")
     parser.add_argument("frame_id", nargs="+", metavar="FRAME_ID")
     _add_common(parser, run_replay)
     parser = actions.add_parser("show", help="a frame with its state, its steps and the cells they lead back to")
     parser.add_argument("frame_id", metavar="FRAME_ID")
+    parser.add_argument("--global", dest="is_global", action="store_true", help="across sessions; the caller needs reads_all_sessions in the host file")
     _add_common(parser, run_show)
 
 
@@ -39,46 +41,40 @@ def _add_common(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespa
 
 def run_bind(arguments: argparse.Namespace) -> int:
     """Bind the frames of a file (M6); 1 where one of them is refused."""
-    told = [fields for _, fields in json_lines(arguments.file)]
+    told = [frame for _, frame in json_lines(arguments.file)]
     if not told:
         raise InputError(f"{arguments.file}: holds no frame; each line is one JSON object with scene, goal, action, outcome and steps")
-    host = read_host(arguments.host)
-    name, now = caller_of(arguments, host).name, instant_of(arguments.now)
-    with opened(arguments, host) as memory:
-        outcomes = memory.bind(told, principal=name, session_id=arguments.session, now=now)
-    _show(arguments, outcomes, _bound_line)
+    host, now = read_host(arguments.host), instant_of(arguments.now)
+    with opened(arguments, host) as store:
+        outcomes = store.bind(told, principal=caller_of(arguments, host).name, session_id=arguments.session, now=now)
+    _tell(arguments, outcomes, _bound_line)
     return int(any(outcome.code for outcome in outcomes))
 
 
 def run_replay(arguments: argparse.Namespace) -> int:
     """Replay frames (M6); 1 where one of them is not complete."""
-    host = read_host(arguments.host)
-    name, now = caller_of(arguments, host).name, instant_of(arguments.now)
-    with opened(arguments, host) as memory:
-        outcomes = memory.replay(arguments.frame_id, principal=name, session_id=arguments.session, now=now)
-    _show(arguments, outcomes, _replayed_line)
+    host, now = read_host(arguments.host), instant_of(arguments.now)
+    with opened(arguments, host) as store:
+        outcomes = store.replay(arguments.frame_id, principal=caller_of(arguments, host).name, session_id=arguments.session, now=now)
+    _tell(arguments, outcomes, _replayed_line)
     return int(not all(outcome.is_complete for outcome in outcomes))
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Show a frame (M6); 1 where there is none that the principal may read in this session (M5)."""
-    host = read_host(arguments.host)
-    sight = Sight(caller_of(arguments, host), arguments.session, instant_of(arguments.now))
-    with opened(arguments, host) as memory:
-        found = memory.frame(arguments.frame_id, sight)
-    if arguments.json:
-        print(json.dumps(found, ensure_ascii=False, default=str))
-    else:
-        print("\n".join(map(one_line, _lines(found) if found else [f"{arguments.frame_id}: no such frame, or none that you may read"])))
-    return int(found is None)
+    """Show a frame (M6); 1 where there is none that the caller may read (M5)."""
+    host, now = read_host(arguments.host), instant_of(arguments.now)
+    with opened(arguments, host) as store:
+        found = store.frame(arguments.frame_id, Sight(caller_of(arguments, host), arguments.session, now, arguments.is_global))
+    if found is None:
+        print(f"{one_line(arguments.frame_id)}: no such frame, or none that you may read", file=sys.stderr)
+        return 1
+    print(json.dumps(found, ensure_ascii=False, default=str) if arguments.json else "\n".join(map(one_line, _lines(found))))
+    return 0
 
 
-def _show(arguments: argparse.Namespace, outcomes: list[Any], line: Callable[[Any], str]) -> None:
-    if arguments.json:
-        for outcome in outcomes:
-            print(json.dumps(asdict(outcome), ensure_ascii=False))
-    else:
-        print("\n".join(one_line(line(outcome)) for outcome in outcomes))
+def _tell(arguments: argparse.Namespace, outcomes: Sequence[Any], line: Callable[[Any], str]) -> None:
+    for outcome in outcomes:
+        print(json.dumps(asdict(outcome), ensure_ascii=False) if arguments.json else one_line(line(outcome)))
 
 
 def _bound_line(outcome: Outcome) -> str:
