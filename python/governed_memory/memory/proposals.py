@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from governed_memory.log import canonical_event
+from governed_memory.log import canonical_event, timestamp
 from governed_memory.memory.projection import KEYS
 from governed_memory.memory.terms import index_terms
 
@@ -81,11 +81,6 @@ def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, An
     if stream == "cells":
         event |= _of_a_cell(event, scene)
     return event
-
-
-def timestamp(instant: datetime.datetime) -> str:
-    """An instant as events write it: UTC, to the microsecond."""
-    return instant.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def written(given: object) -> object:

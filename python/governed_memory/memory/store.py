@@ -10,10 +10,10 @@ from typing import Any
 
 from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter, canonical_event
+from governed_memory.log import LogWriter, Read, Witness, canonical_event, timestamp, utc_now
 from governed_memory.memory.guards import judge
 from governed_memory.memory.projection import KEYS, Projection
-from governed_memory.memory.proposals import Outcome, Scene, event_of, timestamp
+from governed_memory.memory.proposals import Outcome, Scene, event_of
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
 
 Told = Mapping[str, Any]
@@ -21,15 +21,13 @@ Told = Mapping[str, Any]
 CLOCK = "clock"
 
 
-def utc_now() -> datetime.datetime:
-    """The clock that is used where none is passed in."""
-    return datetime.datetime.now(datetime.UTC)
-
-
 class MemoryStore:
     """One memory, opened to be written and read.
 
     Any number of processes may have it open: each writes in a slot of its own, and sees what the others have committed at its next write or read.
+
+    Attributes:
+        witness: leaves the events of other governed reads of this process in the same log.
     """
 
     def __init__(
@@ -49,6 +47,7 @@ class MemoryStore:
         self._log, self._heads = Path(place) / "log", Path(heads) if heads else None
         self._clock = clock
         self._writer = LogWriter(self._log, self._heads, keys=keys)
+        self.witness = Witness(self._writer, clock)
         try:
             self._projection = Projection(self._log, self._heads)
         except BaseException:
@@ -108,7 +107,8 @@ class MemoryStore:
         """
         self._begin_reading(sight)
         found = shown(self._projection.connection, cell_id, sight)
-        self._leave_read("show", cell_id, [cell_id] if found else [], sight)
+        # What was asked for is not noted where it may be the name of a cell that is withheld (G7).
+        self._leave_read("show", cell_id if found else None, [cell_id] if found else [], sight)
         return found
 
     def readable(self, cell_ids: Collection[str], sight: Sight) -> set[str]:
@@ -149,12 +149,10 @@ class MemoryStore:
         ]
         return self._put("annotations", told, Scene("expire", CLOCK, None, now)) if told else []
 
-    def _leave_read(self, kind: str, query: str, found: Sequence[str], sight: Sight) -> None:
-        read = {
-            "read_kind": kind, "query": query, "outcome": "found" if found else "nothing", "found_ids": list(found), "is_global": sight.is_global,
-            "on_date": sight.on_date.isoformat() if sight.on_date else None,
-        }  # fmt: skip
-        self._leave("reads", read, Scene("read", sight.caller.name, sight.session_id, sight.now))
+    def _leave_read(self, kind: str, query: str | None, found: Sequence[str], sight: Sight) -> None:
+        on_date = sight.on_date.isoformat() if sight.on_date else None
+        read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id)
+        self.witness.note(sight.caller.name, [read], sight.now)
 
     def close(self) -> None:
         """Give the slot back."""
