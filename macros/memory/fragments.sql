@@ -12,5 +12,6 @@
         'recalled': governed_memory.recalled(
             'term in (__terms__)', '__count__', '$asked_system', '$clock', '$takes_expired', '$most', reader
         ),
+        'frame_read': governed_memory.frame_read('$frame_id', reader),
     }) -}}
 {%- endmacro %}

@@ -18,12 +18,12 @@
         },
         'frames': {
             'frame_id': 'varchar', 'scene': 'varchar', 'entities': 'varchar[]', 'goal': 'varchar', 'action': 'varchar', 'outcome': 'varchar',
-            'cues': 'varchar[]', 'starts_at': 'timestamp', 'ends_at': 'timestamp',
+            'cues': 'varchar[]', 'starts_at': 'timestamp', 'ends_at': 'timestamp', 'order_from': 'varchar',
             'steps': 'struct("position" bigint, cell_id varchar, cell_fingerprint varchar)[]', 'fingerprint': 'varchar'
         },
         'replays': {
             'replay_id': 'varchar', 'frame_id': 'varchar', 'is_complete': 'boolean', 'verified_steps': 'bigint', 'failed_position': 'bigint',
-            'reason': 'varchar', 'fingerprint': 'varchar'
+            'reason': 'varchar', 'follows': 'varchar', 'fingerprint': 'varchar'
         },
         'reads': {
             'read_kind': 'varchar', 'query': 'varchar', 'outcome': 'varchar', 'found_ids': 'varchar[]', 'is_global': 'boolean', 'on_date': 'date'

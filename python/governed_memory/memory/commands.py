@@ -187,12 +187,10 @@ def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
             print(f"{outcome.place}: refused: {outcome.code}: expected that {outcome.requirement}", file=sys.stderr)
         else:
             print(f"{outcome.place}: {outcome.outcome} {outcome.target_id}")
-    refused = sum(outcome.outcome == "refused" for outcome in outcomes)
+    counts = {what: sum(outcome.outcome == what for outcome in outcomes) for what in ("written", "held", "refused")}
     if not as_json:
-        print(
-            f"{sum(outcome.outcome == 'written' for outcome in outcomes)} written, {sum(outcome.outcome == 'held' for outcome in outcomes)} held, {refused} refused"
-        )
-    return 1 if refused else 0
+        print(", ".join(f"{count} {what}" for what, count in counts.items()))
+    return 1 if counts["refused"] else 0
 
 
 def _caller(arguments: argparse.Namespace, host: Host | None) -> Caller:

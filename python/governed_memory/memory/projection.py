@@ -15,17 +15,22 @@ from typing import Any
 import polars
 
 from governed_memory.log import Positions, rows_since
-from governed_memory.warehouse import build, derivation, open_memory
+from governed_memory.warehouse import build, columns, derivation, open_memory
 
 # Each stream's table and key, the model of its events, and the model that refuses some.
 KEYS = {"cells": "cell_id", "links": "link_id", "annotations": "annotation_id", "frames": "frame_id", "replays": "replay_id"}
 EVENTS = {stream: f"int_{key.removesuffix('_id')}_events" for stream, key in KEYS.items()}
-REFUSALS = {stream: f"{KEYS[stream].removesuffix('_id')}_refusals" for stream in ("cells", "links", "annotations")}
-DERIVED = ("cell_terms", "cell_link_weights", "int_expiries")
+REFUSALS = {stream: f"{KEYS[stream].removesuffix('_id')}_refusals" for stream in KEYS}
+DERIVED = ("cell_terms", "cell_link_weights", "int_expiries", "int_bound_steps", "int_replay_findings", "frame_states", "frame_lineage")
+# Models whose rows are put there for what is asked.
+GIVEN = ("int_held", "int_reread")
 # Rows put in the tables at a time: some ten megabytes.
 AT_ONCE = 50_000
 ROWS = {"writer": polars.String, "seq": polars.Int64, "event": polars.String}
-HELD = {"stream": polars.String, "held_id": polars.String, "fingerprint": polars.String, "system": polars.String}
+HELD: dict[str, Any] = {
+    "stream": polars.String, "held_id": polars.String, "fingerprint": polars.String, "system": polars.String, "event_index": polars.Int64,
+    "created_at": polars.Datetime("us"), "principal": polars.String, "session_id": polars.String,
+}  # fmt: skip
 
 
 class Projection:
@@ -80,7 +85,9 @@ class Projection:
             return
         for event, _ in events:
             name = event[KEYS[stream]]
-            self._pending_held[stream, name] = {"stream": stream, "held_id": name, "fingerprint": event["fingerprint"], "system": event.get("system")}
+            held = {"stream": stream, "held_id": name, "fingerprint": event["fingerprint"], "system": event.get("system")}
+            # What binding asks for beside that it reads from the tables, and catches up before.
+            self._pending_held[stream, name] = dict.fromkeys(HELD) | held
 
     def hold(self, wanted: Mapping[str, Collection[str]]) -> dict[tuple[str, str], str]:
         """Put in int_held what is held of these identifiers, {stream: ids}: all that the guards ask about.
@@ -91,9 +98,12 @@ class Projection:
         found = [self._pending_held[stream, name] for stream, names in wanted.items() for name in names if (stream, name) in self._pending_held]
         for stream, names in wanted.items():
             if names:
-                system = "system" if stream == "cells" else "null::varchar"
+                of_a_cell = "system, event_index, created_at" if stream == "cells" else "null::varchar, null::bigint, null::timestamp"
                 # As a parameter the list is looked up in the index; a join would read the whole table.
-                sql = f"select '{stream}', {KEYS[stream]}, fingerprint, {system} from main.{stream} where {KEYS[stream]} in (select unnest($names))"
+                sql = (
+                    f"select '{stream}', {KEYS[stream]}, fingerprint, {of_a_cell}, principal, session_id "
+                    f"from main.{stream} where {KEYS[stream]} in (select unnest($names))"
+                )
                 found += [dict(zip(HELD, row, strict=True)) for row in self.connection.execute(sql, {"names": list(names)}).fetchall()]
         self.fill("main.int_held", polars.DataFrame(found, HELD))
         return {(row["stream"], row["held_id"]): row["fingerprint"] for row in found}
@@ -140,7 +150,8 @@ class Projection:
             connection.execute(f"create table main.stg_log_{stream} (writer varchar, seq bigint, event varchar)")
         for stream in REFUSALS:
             connection.execute(f"create table main.int_judged_{stream} (place bigint, event varchar)")
-        connection.execute("create table main.int_held (stream varchar, held_id varchar, fingerprint varchar, system varchar)")
+        for model in GIVEN:
+            connection.execute(f"create table main.{model} ({', '.join(f'{name} {kind}' for name, kind in columns(model).items())})")
         build(connection, [*KEYS, *DERIVED, *REFUSALS.values()])
         connection.execute("create schema fresh")
         for stream, key in KEYS.items():
