@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, Read, Witness, utc_now
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
+from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
@@ -19,6 +21,8 @@ from governed_memory.memory.transitions import Told, Transitions, as_mapping
 
 # Who tells of a time to live that is over.
 CLOCK = "clock"
+# The transition by which each stream is told.
+TOLD = {"cells": "write", "links": "link", "frames": "bind"}
 
 
 class MemoryStore:
@@ -114,6 +118,24 @@ class MemoryStore:
         self._transitions.commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
         return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
 
+    def tell(self, stream: str, told: Iterable[Told], sight: Sight) -> list[Outcome]:
+        """Write cells, link them or bind them for somebody who knows only what they may read from their session.
+
+        To them any other cell is one that is not held, however it is named, so that no refusal says that it is there (rule G7).
+
+        Args:
+            stream: 'cells', 'links' or 'frames'.
+            told: as `write`, `link` and `bind` take it.
+            sight: who writes, in which session and when.
+
+        Raises:
+            InputError: as `write`.
+        """
+        scene = Scene(TOLD[stream], sight.caller.name, sight.session_id, sight.now, replace(sight, is_global=False))
+        given = [as_mapping(place, one) for place, one in enumerate(told, start=1)]
+        self._projection.catch_up()
+        return self._transitions.put(stream, bound(self._projection, given, scene.sight) if stream == "frames" else given, scene)
+
     def recall(self, query: str, sight: Sight, *, system: str | None = None, takes_expired: bool = False, most: int = 10) -> list[dict[str, Any]]:
         """The cells that match a question and that the caller may read, the best first, each with the parts of its score; the read leaves an event.
 
@@ -180,9 +202,10 @@ class MemoryStore:
         if sight.is_global and not sight.caller.reads_all_sessions:
             refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
             self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
-            raise InputError(
-                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller"
-            )
+            raise NotAllowedError(
+                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller",
+                refused["guard"], refused["code"], requirement(self._projection, "read", refused["code"]),
+            )  # fmt: skip
         self._projection.catch_up()
         if self._expire_due(sight.now):
             self._projection.catch_up()

@@ -49,7 +49,7 @@ class Transitions:
         if not events:
             return Proposed([], [], [])
         self.projection.read_others()
-        verdicts = judge(self.projection, stream, events, encoded)
+        verdicts = judge(self.projection, stream, events, encoded, scene.sight)
         outcomes, accepted = [], {}
         for place, event, line, verdict in zip(places or range(1, len(events) + 1), events, encoded, verdicts, strict=True):
             name = event[KEYS[stream]]
