@@ -38,8 +38,7 @@ def _observe_frame(call: Call) -> dict[str, Any]:
 def _told(call: Call, stream: str, key: str) -> dict[str, Any]:
     """Write what a call says; the arguments are the fields."""
     said = {name: value for name, value in call.given.items() if name != "session"}
-    with of_arguments():
-        canonical_event(said)
+    _expect_json(said)
     session = _session(call)
     if session is None:
         raise ToolError("invalid_argument", "session: name one; this connection has none of its own")
@@ -91,10 +90,17 @@ def _session(call: Call) -> str | None:
 
 
 def _text(call: Call, name: str) -> str:
-    """An argument as text that can be written, which half of a character cannot."""
-    with of_arguments():
-        canonical_event({name: call.given[name]})
+    """An argument that is a text and can be written."""
+    _expect_json({name: call.given[name]})
     return str(call.given[name])
+
+
+def _expect_json(said: Mapping[str, Any]) -> None:
+    for name, value in said.items():
+        try:
+            canonical_event({name: value})
+        except InputError:
+            raise ToolError("invalid_argument", f"{name}: holds what JSON has no form for, such as half of a character") from None
 
 
 @contextmanager

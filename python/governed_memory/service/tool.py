@@ -107,4 +107,6 @@ def _is_a(schema: Mapping[str, Any], value: Any) -> bool:
         return False  # in Python it is a number, in JSON it is none
     if schema["type"] == "array" and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return False
+    if schema["type"] == "integer":
+        return isinstance(value, int) and abs(value) < 1 << 63
     return isinstance(value, TYPES[schema["type"]])
