@@ -346,7 +346,7 @@ def test_every_governed_read_leaves_an_event_M5_G7(tmp_path: Path, capsys: pytes
     with MemoryStore(memory) as opened:
         served = Served(StoreFile(str(store)), None, known(host), SharedMemory(opened, "own"))
         for tool, given in (
-            ("ask", {"concept": "margin", "as_of": DAY}),
+            ("ask", {"concept": "discount", "as_of": DAY}),
             ("explain", {"concept": "travel", "as_of": DAY}),
             ("index", {"as_of": DAY}),
             ("records_as_of", {"concept": "price", "as_of": DAY}),
@@ -364,7 +364,7 @@ def test_every_governed_read_leaves_an_event_M5_G7(tmp_path: Path, capsys: pytes
     assert cli.main(["ask", "travel", "--explain", *asked]) == 0
     assert cli.main(["sql", "select record_id, 'BOARD-9' as x from records where value <> 'SECRET-7 audit'", *asked]) == 0
     questions = tmp_path / "questions.jsonl"
-    questions.write_text('{"concept": "margin"}\n{"concept": "price", "caller": "alice"}\n', encoding="utf-8")
+    questions.write_text('{"concept": "discount"}\n{"concept": "price", "caller": "alice"}\n', encoding="utf-8")
     assert cli.main(["ask", f"--questions={questions}", *asked]) == 0
     capsys.readouterr()
     run = dbt(tmp_path, "run", "--select", "+read_events", "--vars", json.dumps({"memory": {"log": str(memory / "log")}}))
@@ -373,7 +373,7 @@ def test_every_governed_read_leaves_an_event_M5_G7(tmp_path: Path, capsys: pytes
         rows = connection.sql("select read_kind, principal, query, on_date::varchar, outcome, found_ids from read_events order by writer, seq").fetchall()
     by_kind = {(row[0], row[1], row[2]): row[3:] for row in rows}
     assert len(rows) == len(by_kind) + 2 == 13  # two questions were asked twice
-    assert by_kind["ask", "bob", "margin"] == (DAY, "refused", [])
+    assert by_kind["ask", "bob", "discount"] == (DAY, "refused", [])
     assert by_kind["ask", "alice", "price"] == (DAY, "refused", [])
     assert by_kind["explain", "bob", "travel"] == (DAY, "answered", ["T-2", "T-1"])
     assert by_kind["index", "bob", None] == (DAY, "found", ["P-1", "T-2"])
