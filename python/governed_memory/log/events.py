@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -30,6 +31,11 @@ def canonical_event(event: Mapping[str, Any]) -> bytes:
     except (TypeError, ValueError):
         # Not from the error: it may quote what the event holds.
         raise InputError("an event is a JSON object: texts as keys, and as values texts, finite numbers, true, false, null, lists and objects") from None
+
+
+def timestamp(instant: datetime.datetime) -> str:
+    """An instant as events write it: UTC, to the microsecond."""
+    return instant.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _refuse_keys_that_are_no_texts(value: Any) -> None:

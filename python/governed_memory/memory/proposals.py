@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from governed_memory.log import canonical_event
+from governed_memory.log import canonical_event, timestamp
 from governed_memory.memory.projection import KEYS
+from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
@@ -49,12 +50,14 @@ class Scene:
         principal: the authenticated one who asks.
         session_id: the session; None outside of any.
         now: the instant, in UTC.
+        sight: from where they know other cells; None for an operator, who knows all of them.
     """
 
     transition: str
     principal: str
     session_id: str | None
     now: datetime.datetime
+    sight: Sight | None = None
 
 
 def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
@@ -99,11 +102,6 @@ def remade_fingerprint(stream: str, event: Mapping[str, Any]) -> str:
 
 def _fingerprint(said: Mapping[str, Any], principal: object, session_id: object) -> str:
     return hashlib.sha256(canonical_event({"said": said, "principal": principal, "session": session_id})).hexdigest()
-
-
-def timestamp(instant: datetime.datetime) -> str:
-    """An instant as events write it: UTC, to the microsecond."""
-    return instant.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def written(given: object) -> object:
