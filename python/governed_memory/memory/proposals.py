@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from governed_memory.errors import InputError, shown
 from governed_memory.log import canonical_event
 from governed_memory.memory.projection import KEYS
 from governed_memory.memory.terms import index_terms
@@ -48,13 +49,36 @@ class Scene:
         transition: as `transition_policies` names it.
         principal: the authenticated one who asks.
         session_id: the session; None outside of any.
-        now: the instant, in UTC.
+        now: the instant; in UTC, if it names no zone.
     """
 
     transition: str
     principal: str
     session_id: str | None
     now: datetime.datetime
+
+    def __post_init__(self) -> None:
+        """Refuse a transition of nobody.
+
+        Raises:
+            InputError: the principal is no text, or blank.
+        """
+        if not expect_text("principal", self.principal).strip():
+            raise InputError("principal: is blank; name the authenticated one who asks")
+
+
+def expect_text(what: str, given: object) -> str:
+    """A text as it was given.
+
+    Raises:
+        InputError: it is none, or holds an unpaired surrogate, which no file or table can hold.
+    """
+    try:
+        if isinstance(given, str) and given.encode() is not None:
+            return given
+    except UnicodeEncodeError:
+        raise InputError(f"{what}: {shown(given)} holds an unpaired surrogate, which is no text; write the character itself") from None
+    raise InputError(f"{what}: expected a text, got {type(given).__name__}")
 
 
 def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
@@ -103,7 +127,13 @@ def _fingerprint(said: Mapping[str, Any], principal: object, session_id: object)
 
 def timestamp(instant: datetime.datetime) -> str:
     """An instant as events write it: UTC, to the microsecond."""
-    return instant.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Not strftime, which writes the year 900 as 900.
+    return in_utc(instant).isoformat(timespec="microseconds") + "Z"
+
+
+def in_utc(instant: datetime.datetime) -> datetime.datetime:
+    """An instant as tables have it: in UTC, without a zone. One that names none is in UTC."""
+    return instant.astimezone(datetime.UTC).replace(tzinfo=None) if instant.tzinfo else instant
 
 
 def written(given: object) -> object:
@@ -111,7 +141,7 @@ def written(given: object) -> object:
     try:
         found = datetime.datetime.fromisoformat(given) if isinstance(given, str) else given
         if isinstance(found, datetime.datetime):
-            return timestamp(found if found.tzinfo else found.replace(tzinfo=datetime.UTC))
+            return timestamp(found)
     except (ValueError, OverflowError):
         pass
     return given
