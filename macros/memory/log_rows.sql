@@ -1,6 +1,7 @@
 {#- The committed rows of a stream of the memory log: what the head of its writer covered when the build began, whatever else a file holds (what
     was written since, a write under way, or one that a crash cut off). No log, no rows. -#}
 {% macro log_rows(stream) -%}
+    {%- set heads = governed_memory.relation('stg_log_heads') -%}
     {%- set place = governed_memory.memory_places() -%}
     {%- set files = place.log ~ '/*/' ~ stream ~ '.*.jsonl' if place else none -%}
     {%- set found = execute and files and run_query("select 1 from glob('" ~ files ~ "') limit 1") | length -%}
@@ -16,7 +17,7 @@
         '{{ files }}', columns = {'seq': 'bigint', 'event': 'json'}, format = 'newline_delimited', ignore_errors = true, filename = true,
         hive_partitioning = false, maximum_object_size = 67108864
     ) as rows_read
-    inner join {{ governed_memory.relation('stg_log_heads') }} as heads
+    inner join {{ heads }} as heads
         on heads.stream = '{{ stream }}' and heads.writer = split_part(rows_read.filename, '/', -2) and rows_read.seq <= heads.last_seq
     {%- endif %}
 {%- endmacro %}

@@ -7,14 +7,14 @@ What this process writes itself waits in `pending` until somebody reads the tabl
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import groupby, islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice, takewhile
 from pathlib import Path
 from typing import Any
 
 import polars
 
-from governed_memory.log import Positions, rows_since
+from governed_memory.log import Positions, Row, rows_since
 from governed_memory.warehouse import build, columns, derivation, open_memory
 
 # Each stream's table and key, the model of its events, and the model that refuses some.
@@ -40,13 +40,18 @@ class Projection:
         connection: the database in memory that holds them.
     """
 
-    def __init__(self, log: Path, heads: Path | None) -> None:
+    def __init__(self, log: Path, heads: Path | None, *, until: Positions | None = None) -> None:
         """Derive the tables from all that is committed.
+
+        Args:
+            log: the folder of the log.
+            heads: the folder of its heads, by default `heads` beside the log.
+            until: no more of each stream than this, and nothing of others.
 
         Raises:
             InputError: the log cannot be read, or is damaged.
         """
-        self._log, self._heads = log, heads
+        self._log, self._heads, self._until = log, heads, until
         self._seen: Positions = {}
         self._pending: dict[str, list[tuple[str, int, bytes]]] = defaultdict(list)
         self._pending_held: dict[tuple[str, str], dict[str, Any]] = {}
@@ -71,7 +76,8 @@ class Projection:
         """Take in what others have committed since; what this process wrote itself may go on waiting."""
         rows = rows_since(self._log, self._heads, self._seen, KEYS)
         for (writer, stream), of_one in groupby(rows, key=lambda row: (row.writer, row.stream)):
-            while chunk := [(row.writer, row.seq, row.event) for row in islice(of_one, AT_ONCE)]:
+            wanted = of_one if self._until is None else _rows_until(of_one, self._until.get((writer, stream), 0))
+            while chunk := [(row.writer, row.seq, row.event) for row in islice(wanted, AT_ONCE)]:
                 self._add(stream, chunk)
                 self._seen[writer, stream] = chunk[-1][1]
 
@@ -204,3 +210,7 @@ class Projection:
             f"create view fresh.{stream}__earlier as select told.* from joint.{stream} as told inner join main.{stream} as held using ({key}) "
             "where (told.writer, told.seq) <> (held.writer, held.seq)"
         )
+
+
+def _rows_until(rows: Iterable[Row], last: int) -> Iterator[Row]:
+    return takewhile(lambda row: row.seq <= last, rows)
