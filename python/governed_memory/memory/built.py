@@ -38,7 +38,7 @@ def edited_rows(log: Path, database: Path) -> Iterator[str]:
     projection = Projection(log, None, until=_reached(database))
     connection = projection.connection
     with closing(connection):
-        schema = attach_built(connection, str(database))
+        schema = attach_built(connection, str(database), known_by=REACHED)
         for table, (key, rows) in (_tables() | INDEXES).items():
             built, told = rows.format(schema=schema), rows.format(schema="main")
             for one, other, what in ((built, told, "is not in the log so"), (told, built, "of the log is missing or changed")):
@@ -57,7 +57,7 @@ def _tables() -> dict[str, tuple[str, str]]:
 def _reached(database: Path) -> Positions:
     """Up to which row of each stream the build has read the log."""
     with closing(open_memory()) as connection:
-        schema = attach_built(connection, str(database))
+        schema = attach_built(connection, str(database), known_by=REACHED)
         there = connection.execute("select table_name from duckdb_tables() where database_name = 'built'").fetchall()
         missing = sorted({REACHED, *KEYS, *INDEXES} - {name for (name,) in there})
         if missing:

@@ -1,5 +1,5 @@
-"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`. Tools for operators: who calls is
-what they say with --principal, and no boundary (rule G8)."""
+"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, and `gmem frame`. Tools for
+operators: who calls is what they say with --principal, and no boundary (rule G8)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from governed_memory.errors import InputError, one_line, shown
 from governed_memory.host.configuration import Host, read_host
+from governed_memory.memory.frame_commands import register_frames
 from governed_memory.memory.json_lines import json_lines
 from governed_memory.memory.options import add_place, caller_of, instant_of, opened
 from governed_memory.memory.proposals import Outcome
@@ -20,6 +21,7 @@ from governed_memory.memory.upkeep_commands import register_upkeep
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add these commands to the root parser."""
+    register_frames(commands)
     parser = commands.add_parser("memory", help="cells, links and what was said of them: written through guards into a log, and recalled")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, stream, what in (

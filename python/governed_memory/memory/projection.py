@@ -7,14 +7,14 @@ What this process writes itself waits in `pending` until somebody reads the tabl
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice, takewhile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
 import polars
 
-from governed_memory.log import Positions, Row, rows_since
+from governed_memory.log import Positions, rows_since
 from governed_memory.warehouse import build, columns, derivation, open_memory
 
 # Each stream's table and key, the model of its events, and the model that refuses some.
@@ -74,10 +74,10 @@ class Projection:
 
     def read_others(self) -> None:
         """Take in what others have committed since; what this process wrote itself may go on waiting."""
-        rows = rows_since(self._log, self._heads, self._seen, KEYS)
+        until = self._until
+        rows = (row for row in rows_since(self._log, self._heads, self._seen, KEYS) if until is None or row.seq <= until.get((row.writer, row.stream), 0))
         for (writer, stream), of_one in groupby(rows, key=lambda row: (row.writer, row.stream)):
-            wanted = of_one if self._until is None else _rows_until(of_one, self._until.get((writer, stream), 0))
-            while chunk := [(row.writer, row.seq, row.event) for row in islice(wanted, AT_ONCE)]:
+            while chunk := [(row.writer, row.seq, row.event) for row in islice(of_one, AT_ONCE)]:
                 self._add(stream, chunk)
                 self._seen[writer, stream] = chunk[-1][1]
 
@@ -210,7 +210,3 @@ class Projection:
             f"create view fresh.{stream}__earlier as select told.* from joint.{stream} as told inner join main.{stream} as held using ({key}) "
             "where (told.writer, told.seq) <> (held.writer, held.seq)"
         )
-
-
-def _rows_until(rows: Iterable[Row], last: int) -> Iterator[Row]:
-    return takewhile(lambda row: row.seq <= last, rows)
