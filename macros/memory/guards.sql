@@ -45,6 +45,16 @@
     coalesce(held.fingerprint, first_value(judged.fingerprint) over (partition by judged.{{ key }} order by judged.place)) <> judged.fingerprint
 {%- endmacro %}
 
+{#- More bytes than an event may have, all fields together: dbt reads the log with a limit of 64 MiB for a line. -#}
+{% macro is_too_long() -%}
+    judged.event_bytes > 33554432
+{%- endmacro %}
+
+{#- An instant as events write it. An engine reads more as one: 'epoch', 'infinity', 2026-1-1. -#}
+{% macro instant_pattern() -%}
+    [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z
+{%- endmacro %}
+
 {#- Rows with `event` as JSON, as clauses to begin a model with: `judged` has place and the fields of the event; `shapes` the places whose
     event has a field that the stream has not (has_unknown_field) or one of another type (has_malformed_field). -#}
 {% macro judged_events(stream) -%}
@@ -52,6 +62,7 @@
 judged as (
     select
         place,
+        strlen(event) as event_bytes,
         unnest(from_json(event, '{{ governed_memory.log_shape(stream) }}'))
     from {{ rows }}
 ),
@@ -69,9 +80,12 @@ shapes as (
             when 'none' then true
             when 'text' then told.type <> 'VARCHAR'
             when 'number' then told.type not in ('BIGINT', 'UBIGINT', 'DOUBLE')
+            when 'whole' then told.type not in ('BIGINT', 'UBIGINT') or try_cast(told.value ->> '$' as bigint) is null
             when 'flag' then told.type <> 'BOOLEAN'
             when 'object' then told.type <> 'OBJECT'
-            when 'time' then told.type <> 'VARCHAR' or try_cast(told.value ->> '$' as timestamp) is null
+            when 'time' then
+                told.type <> 'VARCHAR' or not regexp_full_match(told.value ->> '$', '{{ governed_memory.instant_pattern() }}')
+                or try_cast(told.value ->> '$' as timestamp) is null
             when 'texts' then told.type <> 'ARRAY' or len(list_filter(json_type(told.value, '$[*]'), lambda type: type <> 'VARCHAR')) > 0
             else told.type <> 'ARRAY'
         end

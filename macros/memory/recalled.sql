@@ -54,9 +54,9 @@ parts as (
         case when system = {{ asked_system }} then 0.5 else 0.0 end / {{ terms_count }} as system_part,
         0.2 * coalesce(confidence, 0.0) / {{ terms_count }} as confidence_part,
         0.15 * coalesce(importance, 0.0) / {{ terms_count }} as importance_part,
-        0.14 * coalesce(weights.link_weight, 0.0) / {{ terms_count }} as link_part
+        0.14 * least(1.0, coalesce(weights.link_weight, 0.0)::double) / {{ terms_count }} as link_part
     from readable
-    left join {{ governed_memory.relation('cell_link_weights') }} as weights using (cell_number)
+    left join {{ governed_memory.relation('cell_link_weights') }} as weights using (cell_id)
 )
 
 select

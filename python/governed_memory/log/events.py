@@ -35,7 +35,13 @@ def canonical_event(event: Mapping[str, Any]) -> bytes:
 
 def timestamp(instant: datetime.datetime) -> str:
     """An instant as events write it: UTC, to the microsecond."""
-    return instant.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Not strftime, which writes the year 900 as 900.
+    return in_utc(instant).isoformat(timespec="microseconds") + "Z"
+
+
+def in_utc(instant: datetime.datetime) -> datetime.datetime:
+    """An instant as tables have it: in UTC, without a zone. One that names none is in UTC."""
+    return instant.astimezone(datetime.UTC).replace(tzinfo=None) if instant.tzinfo else instant
 
 
 def _refuse_keys_that_are_no_texts(value: Any) -> None:

@@ -92,7 +92,7 @@ def run_recall(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps(cell, ensure_ascii=False, default=str))
         else:
-            print(f"{cell['score']:.3f}  {cell['cell_id']}  {cell['system']}  {one_line(cell['summary'] or cell['content'])[:120]}")
+            print(one_line(f"{cell['score']:.3f}  {cell['cell_id']}  {cell['system']}  {(cell['summary'] or cell['content'])[:120]}"))
     if not found and not arguments.json:
         print("nothing that you may read matches")
     return 0 if found else 1
@@ -123,7 +123,7 @@ def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
         elif outcome.outcome == "refused":
             print(f"{outcome.place}: refused: {outcome.code}: expected that {outcome.requirement}", file=sys.stderr)
         else:
-            print(f"{outcome.place}: {outcome.outcome} {outcome.target_id}")
+            print(one_line(f"{outcome.place}: {outcome.outcome} {outcome.target_id}"))
     counts = {what: sum(outcome.outcome == what for outcome in outcomes) for what in ("written", "held", "refused")}
     if not as_json:
         print(", ".join(f"{count} {what}" for what, count in counts.items()))

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from governed_memory.errors import InputError
 from governed_memory.log import canonical_event, timestamp
+from governed_memory.memory.given import expect_text
 from governed_memory.memory.projection import KEYS
 from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms
@@ -49,7 +51,7 @@ class Scene:
         transition: as `transition_policies` names it.
         principal: the authenticated one who asks.
         session_id: the session; None outside of any.
-        now: the instant, in UTC.
+        now: the instant; in UTC, if it names no zone.
         sight: from where they know other cells; None for an operator, who knows all of them.
     """
 
@@ -58,6 +60,15 @@ class Scene:
     session_id: str | None
     now: datetime.datetime
     sight: Sight | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a transition of nobody.
+
+        Raises:
+            InputError: the principal is no text, or blank.
+        """
+        if not expect_text("principal", self.principal).strip():
+            raise InputError("principal: is blank; name the authenticated one who asks")
 
 
 def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
@@ -109,7 +120,7 @@ def written(given: object) -> object:
     try:
         found = datetime.datetime.fromisoformat(given) if isinstance(given, str) else given
         if isinstance(found, datetime.datetime):
-            return timestamp(found if found.tzinfo else found.replace(tzinfo=datetime.UTC))
+            return timestamp(found)
     except (ValueError, OverflowError):
         pass
     return given
