@@ -43,7 +43,7 @@ readable as (
     inner join {{ governed_memory.relation('cells') }} as cells using (cell_number)
     left join {{ governed_memory.relation('int_expiries') }} as expiries using (cell_id)
     where
-        {{ governed_memory.readable('cells', reader) }}
+        {{ governed_memory.readable('cells', reader) }} and not {{ governed_memory.has_record('cells') }}
         and ({{ takes_expired }} or coalesce(least(cells.expires_at, expiries.expired_at) > {{ clock }}, true))
 ),
 
