@@ -19,10 +19,10 @@ allowed as (
     select distinct judged.place
     from judged
     inner join {{ governed_memory.relation('approver_roles') }} as roles
-        on
-            judged.policy_version = roles.policy_version and judged.kind = roles.kind and judged.role = roles.role
-            and coalesce(roles.party, judged.party) = judged.party
-            and cast(judged.approved_at as date) between roles.valid_from and coalesce(roles.valid_to, date '9999-12-31')
+        on judged.policy_version = roles.policy_version and judged.kind = roles.kind and judged.role = roles.role
+    where
+        coalesce(roles.party, judged.party) = judged.party
+        and cast(judged.approved_at as date) between roles.valid_from and coalesce(roles.valid_to, date '9999-12-31')
 ),
 
 -- A candidate with the same signature and other evidence than was said
@@ -32,6 +32,22 @@ renewed as (
     inner join {{ governed_memory.relation('int_offered_candidates') }} as offered
         on {{ governed_memory.same_signature('judged.candidate_fingerprint', 'offered.candidate_fingerprint') }}
     where offered.is_current
+),
+
+standings as (
+    select
+        judged.place,
+        len(judged.frame_ids) > 0 and evidence.candidate_fingerprint is distinct from judged.candidate_fingerprint as is_made_otherwise,
+        coalesce(evidence.is_bound_by_approver, false) as is_bound_by_approver,
+        coalesce(offered.is_current, false) as is_current,
+        coalesce(offered.is_approved, false) as is_approved,
+        coalesce(offered.is_rejected, false) as is_rejected,
+        coalesce(offered.is_revoked, false) as is_revoked,
+        renewed.place is not null as is_renewed
+    from judged
+    left join {{ governed_memory.relation('int_approval_evidence') }} as evidence on judged.place = evidence.place
+    left join {{ governed_memory.relation('int_offered_candidates') }} as offered on judged.candidate_fingerprint = offered.candidate_fingerprint
+    left join renewed on judged.place = renewed.place
 ),
 
 conditions as (
@@ -45,28 +61,26 @@ conditions as (
             'field_malformed': 'shapes.has_malformed_field or judged.valid_from is not null and try_cast(judged.valid_from as date) is null',
             'reason_missing': "coalesce(trim(judged.reason), '') = ''",
             'signature_invalid': 'not coalesce(judged.is_signed, false)',
-            'fingerprint_mismatch': 'len(judged.frame_ids) > 0 and evidence.candidate_fingerprint is distinct from judged.candidate_fingerprint',
-            'evidence_changed': 'held.held_id is null and not coalesce(offered.is_current, false) and renewed.place is not null',
-            'candidate_unknown': 'held.held_id is null and not coalesce(offered.is_current, false) and renewed.place is null',
+            'fingerprint_mismatch': 'standings.is_made_otherwise',
+            'evidence_changed': 'held.held_id is null and not standings.is_made_otherwise and not standings.is_current and standings.is_renewed',
+            'candidate_unknown': 'held.held_id is null and not standings.is_made_otherwise and not standings.is_current and not standings.is_renewed',
             'cell_unknown': 'cells.held_id is null',
             'not_learned': 'not coalesce(systems.needs_approval, false)',
             'owner_elsewhere': 'owners.party_id is distinct from judged.party',
             'policy_not_in_force': 'policies.policy_version is distinct from judged.policy_version',
             'role_not_allowed': 'allowed.place is null',
             'approval_expired': 'not coalesce(judged.recorded_at between judged.approved_at and judged.approved_at + to_hours(policies.approval_hours), false)',
-            'proposer_approves': 'policies.separates_duties and evidence.is_bound_by_approver',
-            'candidate_rejected': 'offered.is_rejected',
-            'candidate_approved': 'offered.is_approved',
-            'candidate_revoked': 'offered.is_revoked',
+            'proposer_approves': 'policies.separates_duties and standings.is_bound_by_approver',
+            'candidate_rejected': 'standings.is_rejected',
+            'candidate_approved': 'standings.is_approved',
+            'candidate_revoked': 'standings.is_revoked',
             'identity_conflict': governed_memory.identity_conflict('approval_id')
         }) }} as codes
     from judged
     left join shapes on judged.place = shapes.place
     left join policies on judged.place = policies.place
     left join allowed on judged.place = allowed.place
-    left join renewed on judged.place = renewed.place
-    left join {{ governed_memory.relation('int_approval_evidence') }} as evidence on judged.place = evidence.place
-    left join {{ governed_memory.relation('int_offered_candidates') }} as offered on judged.candidate_fingerprint = offered.candidate_fingerprint
+    left join standings on judged.place = standings.place
     left join {{ governed_memory.relation('int_held') }} as cells on judged.cell_id = cells.held_id and cells.stream = 'cells'
     left join {{ governed_memory.relation('memory_systems') }} as systems on cells.system = systems.system
     left join {{ governed_memory.relation('learned_schemas') }} as revoked on judged.cell_id = revoked.cell_id

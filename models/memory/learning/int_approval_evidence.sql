@@ -29,18 +29,22 @@ signed as (
 
 made as (
     select
-        place,
-        min(signature_fingerprint) as signature_fingerprint,
-        count(frame_id) = count(distinct frame_id) and count(frame_id) = count(*) and count(distinct signature_fingerprint) = 1 as is_of_one_signature,
+        signed.place,
+        min(signed.signature_fingerprint) as signature_fingerprint,
+        -- each frame is held, named once, and of that signature
+        count(signed.frame_id) = count(*) and count(distinct signed.frame_id) = count(*) and count(distinct signed.signature_fingerprint) = 1
+            as is_of_one_signature,
         {{ governed_memory.evidence_fingerprint('signed') }} as evidence_fingerprint,
-        bool_or(principal = approver) as is_bound_by_approver
+        bool_or(signed.principal = signed.approver) as is_bound_by_approver
     from signed
-    group by place
+    group by signed.place
 )
 
 select
     place,
     evidence_fingerprint,
-    case when is_of_one_signature then {{ governed_memory.candidate_fingerprint('signature_fingerprint', 'evidence_fingerprint') }} end as candidate_fingerprint,
+    case
+        when is_of_one_signature then {{ governed_memory.candidate_fingerprint('signature_fingerprint', 'evidence_fingerprint') }}
+    end as candidate_fingerprint,
     is_bound_by_approver
 from made

@@ -14,7 +14,7 @@ families as (
         frames.session_id,
         frames.recorded_at,
         {{ governed_memory.frame_family('frames') }} as family_fingerprint,
-        list_sort(list_transform(frames.steps, lambda step: struct_extract(step, 'cell_id'))) as cell_ids,
+        frames.steps,
         states.state
     from {{ governed_memory.relation('frames') }} as frames
     inner join {{ governed_memory.relation('frame_states') }} as states on frames.frame_id = states.frame_id
@@ -23,6 +23,7 @@ families as (
 signatures as (
     select
         *,
+        list_sort(list_transform(steps, lambda step: struct_extract(step, 'cell_id'))) as cell_ids,
         {{ governed_memory.frame_signature('family_fingerprint', 'families') }} as signature_fingerprint
     from families
 ),

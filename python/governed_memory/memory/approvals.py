@@ -70,6 +70,7 @@ def statement(
         sql = f"select candidate_fingerprint, evidence_fingerprint, frame_ids from ({fragment('candidates_read')}) where candidate_fingerprint = $target"
         found = rows(transitions.projection.connection, sql, _asked(sight) | {"target": target})
         said |= found[0] if found else _as_approved(transitions, target) or {"candidate_fingerprint": target}
+        said |= {"cell_id": cell_id_of(target)} if verdict == APPROVE else {}
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -89,9 +90,9 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     told = [as_mapping(place, one) for place, one in enumerate(statements, start=1)]
     scene = Scene(TRANSITIONS[verdict], sight.caller.name, sight.session_id, sight.now)
     _offer(transitions, sight)
-    proposed = transitions.propose(
-        "approvals", [_spoken(one, verdict) for one in told], scene, made=[_made(one, verdict, sight.caller, approvers) for one in told]
-    )
+    spoken = [_spoken(one, verdict) for one in told]
+    made = [_made(one, of_one.get("signature"), verdict, sight.caller, approvers) for one, of_one in zip(spoken, told, strict=True)]
+    proposed = transitions.propose("approvals", spoken, scene, made=made)
     approved = [event["candidate_fingerprint"] for event, _ in proposed.accepted] if verdict == APPROVE else []
     learning = Scene(TRANSITIONS[APPROVE], CONSOLIDATION, None, sight.now)
     found = _candidates_approved(transitions, approved)
@@ -122,9 +123,9 @@ def _spoken(told: Told, verdict: str) -> dict[str, Any]:
     return spoken
 
 
-def _made(told: Told, verdict: str, caller: Caller, approvers: Keys | None) -> dict[str, Any]:
+def _made(told: Told, signature: object, verdict: str, caller: Caller, approvers: Keys | None) -> dict[str, Any]:
     """What is worked out of a statement: its identity, in whose role it is told, and whether they have signed it."""
-    name, signature = _approval_id(verdict, told), told.get("signature")
+    name = _approval_id(verdict, told)
     is_told_for = told.get("verdict") == verdict and told.get("party") in caller.parties
     is_signed = is_told_for and isinstance(signature, str) and approvers is not None and approvers.verify(caller.name, signature, signed_message(told, caller))
     made = {"approval_id": name, "fingerprint": name, "is_signed": is_signed}
