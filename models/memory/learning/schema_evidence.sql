@@ -23,9 +23,15 @@ families as (
 signatures as (
     select
         *,
-        list_sort(list_transform(steps, lambda step: struct_extract(step, 'cell_id'))) as cell_ids,
         {{ governed_memory.frame_signature('family_fingerprint', 'families') }} as signature_fingerprint
     from families
+),
+
+occurrences as (
+    select
+        *,
+        list_sort(list_transform(steps, lambda step: struct_extract(step, 'cell_id'))) as cell_ids
+    from signatures
 ),
 
 reasoned as (
@@ -37,7 +43,7 @@ reasoned as (
             -- one occurrence, bound twice, is one
             when row_number() over (partition by signature_fingerprint, state, cell_ids order by frame_id) > 1 then 'repeats_evidence'
         end as reason
-    from signatures
+    from occurrences
 )
 
 select
