@@ -1,4 +1,4 @@
-"""Learning by approval: evidence makes candidates, a signature makes a schema, and nothing is raised or lost on the way (M2, M3, M6, M7, M14)."""
+"""Learning by approval: evidence makes candidates, a signature makes a schema, and nothing is raised or lost on the way (M1, M2, M3, M6, M7, M14)."""
 
 from __future__ import annotations
 
