@@ -54,10 +54,10 @@
     from (select writer, seq, from_json(event, '{{ governed_memory.log_shape(stream) }}') as told from {{ rows }})
 {%- endmacro %}
 
-{#- The shape of a stream's events as from_json takes it. -#}
-{% macro log_shape(stream) -%}
+{#- The shape of a stream's events as from_json takes it, but for some fields. -#}
+{% macro log_shape(stream, without=[]) -%}
     {%- set shape = {} -%}
-    {%- for field, type in governed_memory.log_fields(stream).items() -%} {%- do shape.update({field: governed_memory.json_shape(type)}) -%} {%- endfor -%}
+    {%- for field, type in governed_memory.log_fields(stream).items() if field not in without -%} {%- do shape.update({field: governed_memory.json_shape(type)}) -%} {%- endfor -%}
     {{- return(tojson(shape)) -}}
 {%- endmacro %}
 

@@ -8,8 +8,8 @@ conditions as (
         judged.told.annotation_id as target_id,
         judged.told.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field',
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
             'kind_unknown': "coalesce(judged.told.kind, '') not in ('note', 'decay', 'doubt', 'trust')",
             'half_life_missing': "judged.told.kind = 'decay' and not coalesce(judged.told.half_life_seconds > 0, false)",
             'reason_missing': "coalesce(trim(judged.told.reason), '') = ''",
@@ -18,7 +18,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('annotation_id')
         }) }} as codes
     from judged
-    left join shapes using (place)
     left join {{ governed_memory.relation('int_held') }} as targets on judged.told.target_id = targets.held_id and targets.stream = 'cells'
     left join {{ governed_memory.relation('int_held') }} as held on judged.told.annotation_id = held.held_id and held.stream = 'annotations'
 )

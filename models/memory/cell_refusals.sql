@@ -22,8 +22,8 @@ conditions as (
         judged.told.cell_id as target_id,
         judged.told.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field',
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
             'system_unknown': 'systems.system is null',
             'content_missing': "coalesce(trim(judged.told.content), '') = ''",
             'content_too_long': 'strlen(judged.told.content) > 16777216',
@@ -37,7 +37,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('cell_id')
         }) }} as codes
     from judged
-    left join shapes using (place)
     left join {{ governed_memory.relation('memory_systems') }} as systems on judged.told.system = systems.system
     left join missing_sources using (place)
     left join {{ governed_memory.relation('int_held') }} as held on judged.told.cell_id = held.held_id and held.stream = 'cells'

@@ -8,8 +8,8 @@ conditions as (
         judged.told.link_id as target_id,
         judged.told.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field',
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
             'link_type_unknown': 'types.link_type is null',
             'weight_out_of_range': 'not judged.told.weight between 0 and 1',
             'self_link': 'judged.told.from_cell_id = judged.told.to_cell_id',
@@ -19,7 +19,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('link_id')
         }) }} as codes
     from judged
-    left join shapes using (place)
     left join {{ governed_memory.relation('link_types') }} as types on judged.told.link_type = types.link_type
     left join (
         select judged.place
