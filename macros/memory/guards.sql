@@ -42,28 +42,27 @@
 
 {#- One identifier, one content: against what is held, and against what is judged before it. -#}
 {% macro identity_conflict(key) -%}
-    coalesce(held.fingerprint, first_value(judged.told.fingerprint) over (partition by judged.told.{{ key }} order by judged.place)) <> judged.told.fingerprint
+    coalesce(held.fingerprint, first_value(judged.fingerprint) over (partition by judged.{{ key }} order by judged.place)) <> judged.fingerprint
 {%- endmacro %}
 
-{#- Rows with `event` as JSON, as clauses to begin a model with; the last of them, `judged`, has place, the event as a struct, `told` (without its
-    words, which the writer makes), whether it has a field that the stream has not, and whether one is of another type than its own.
+{#- Rows with `event` as JSON, as clauses to begin a model with; the last of them, `judged`, has place, the event's fields, and whether it has
+    one that the stream has not (has_unknown_field) or one of another type than its own (has_malformed_field).
 
-    Both are asked of the row alone, the types of all its fields in one reading of it: what is judged is every write, and mostly one row. -#}
+    Both are asked of the row alone, of the types of all its fields in one reading of it: what is judged is every write, and mostly one row. -#}
 {% macro judged_events(stream) -%}
 {%- set fields = governed_memory.log_fields(stream) -%}
 typed as (
     select
         place,
         event,
-        from_json(event, '{{ governed_memory.log_shape(stream, without=['terms']) }}') as told,
-        json_type(event, ['$.{{ fields | join("', '$.") }}']) as types
+        json_type(event, ['$.{{ fields | join("', '$.") }}']) as types,
+        unnest(from_json(event, '{{ governed_memory.log_shape(stream) }}'))
     from {{ governed_memory.relation('int_judged_' ~ stream) }}
 ),
 
 judged as (
     select
-        place,
-        told,
+        * exclude (event, types),
         len(json_keys(event)) > list_count(types) as has_unknown_field,
         {{ governed_memory.malformed_fields(fields) }} as has_malformed_field
     from typed
@@ -80,7 +79,7 @@ judged as (
         {%- set found = 'types[' ~ loop.index ~ ']' -%}
         {%- set kind = governed_memory.json_kind(type) -%}
         {%- do asked.append(found ~ ' ' ~ others.get(kind, "<> 'ARRAY'")) -%}
-        {%- if type in ['timestamp', 'date', 'bigint'] -%} {%- do asked.append(found ~ ' is not null and told.' ~ field ~ ' is null') -%} {%- endif -%}
+        {%- if type in ['timestamp', 'date', 'bigint'] -%} {%- do asked.append(found ~ ' is not null and ' ~ field ~ ' is null') -%} {%- endif -%}
         {%- if kind == 'texts' -%}
             {%- do asked.append('case when ' ~ found ~ " is not null then not list_has_all(['VARCHAR'], json_type(event, '$." ~ field ~ "[*]')) end") -%}
         {%- endif -%}

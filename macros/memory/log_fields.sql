@@ -6,7 +6,7 @@
             'cell_id': 'varchar', 'system': 'varchar', 'content': 'varchar', 'summary': 'varchar', 'source': 'varchar', 'source_ids': 'varchar[]',
             'confidence': 'double', 'importance': 'double', 'event_index': 'bigint', 'created_at': 'timestamp', 'ttl_seconds': 'double',
             'expires_at': 'timestamp', 'metadata': 'json', 'classification': 'varchar', 'release_to': 'varchar[]', 'approval_id': 'varchar',
-            'terms': 'varchar[]', 'fingerprint': 'varchar'
+            'terms': 'varchar', 'fingerprint': 'varchar'
         },
         'links': {
             'link_id': 'varchar', 'from_cell_id': 'varchar', 'to_cell_id': 'varchar', 'link_type': 'varchar', 'weight': 'double', 'reason': 'varchar',
@@ -54,10 +54,10 @@
     from (select writer, seq, from_json(event, '{{ governed_memory.log_shape(stream) }}') as told from {{ rows }})
 {%- endmacro %}
 
-{#- The shape of a stream's events as from_json takes it, but for some fields. -#}
-{% macro log_shape(stream, without=[]) -%}
+{#- The shape of a stream's events as from_json takes it. -#}
+{% macro log_shape(stream) -%}
     {%- set shape = {} -%}
-    {%- for field, type in governed_memory.log_fields(stream).items() if field not in without -%} {%- do shape.update({field: governed_memory.json_shape(type)}) -%} {%- endfor -%}
+    {%- for field, type in governed_memory.log_fields(stream).items() -%} {%- do shape.update({field: governed_memory.json_shape(type)}) -%} {%- endfor -%}
     {{- return(tojson(shape)) -}}
 {%- endmacro %}
 
@@ -72,4 +72,20 @@
 {% macro json_kind(type) -%}
     {%- set kinds = {'varchar': 'text', 'varchar[]': 'texts', 'double': 'number', 'bigint': 'number', 'boolean': 'flag', 'timestamp': 'time', 'date': 'time', 'json': 'object'} -%}
     {{- return(kinds.get(type, 'list')) -}}
+{%- endmacro %}
+
+{#- Every field of every stream with its kind. -#}
+{% macro log_field_rows() -%}
+select
+    stream,
+    field,
+    kind
+from (values
+{%- for stream in governed_memory.log_streams() %}
+{%- set in_streams = loop %}
+{%- for field, type in governed_memory.log_fields(stream).items() %}
+    ('{{ stream }}', '{{ field }}', '{{ governed_memory.json_kind(type) }}'){{ ',' if not (in_streams.last and loop.last) }}
+{%- endfor %}
+{%- endfor %}
+) as listed (stream, field, kind)
 {%- endmacro %}

@@ -37,3 +37,21 @@
     {%- set log = (given.get('log') or '') | replace("'", "''") -%}
     {{- return({'log': log, 'heads': (given.get('heads') or log ~ '/../heads') | replace("'", "''")} if log else none) -}}
 {%- endmacro %}
+
+{#- How far each writer's streams are committed, as the heads of the log say. -#}
+{% macro log_heads() -%}
+    {%- set place = governed_memory.memory_places() -%}
+    {%- set found = execute and place and run_query("select 1 from glob('" ~ place.heads ~ "/*.json') limit 1") | length -%}
+    {%- if not found %}
+    select null::varchar as writer, null::varchar as stream, null::bigint as last_seq, null::bigint as pruned_seq
+    where false
+    {%- else %}
+    select
+        heads.head ->> '$.writer' as writer,
+        told.key as stream,
+        (told.value ->> '$.seq')::bigint as last_seq,
+        coalesce((told.value -> '$.pruned' ->> '$.seq')::bigint, 0) as pruned_seq
+    from read_json('{{ place.heads }}/*.json', columns = {'head': 'json'}, format = 'newline_delimited', maximum_object_size = 16777216) as heads
+    cross join json_each(heads.head -> '$.streams') as told
+    {%- endif %}
+{%- endmacro %}

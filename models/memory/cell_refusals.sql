@@ -8,9 +8,9 @@ missing_sources as (
     from (
         select
             place,
-            unnest(told.source_ids) as held_id
+            unnest(source_ids) as held_id
         from judged
-        where len(told.source_ids) > 0
+        where len(source_ids) > 0
     ) as wanted
     left join {{ governed_memory.relation('int_held') }} as held on wanted.held_id = held.held_id and held.stream = 'cells'
     where held.held_id is null
@@ -19,27 +19,27 @@ missing_sources as (
 conditions as (
     select
         judged.place,
-        judged.told.cell_id as target_id,
-        judged.told.transition,
+        judged.cell_id as target_id,
+        judged.transition,
         {{ governed_memory.broken_conditions({
             'field_unknown': 'judged.has_unknown_field',
             'field_malformed': 'judged.has_malformed_field',
             'system_unknown': 'systems.system is null',
-            'content_missing': "coalesce(trim(judged.told.content), '') = ''",
-            'content_too_long': 'strlen(judged.told.content) > 16777216',
-            'share_out_of_range': 'not (coalesce(judged.told.confidence, 1) between 0 and 1 and coalesce(judged.told.importance, 0) between 0 and 1)',
-            'ttl_missing': 'systems.needs_ttl and judged.told.ttl_seconds is null',
-            'ttl_misplaced': 'judged.told.ttl_seconds is not null and (not systems.needs_ttl or judged.told.ttl_seconds <= 0 or judged.told.expires_at is null)',
-            'source_missing': "coalesce(trim(judged.told.source), '') = '' and coalesce(len(judged.told.source_ids), 0) = 0",
+            'content_missing': "coalesce(trim(judged.content), '') = ''",
+            'content_too_long': 'strlen(judged.content) > 16777216',
+            'share_out_of_range': 'not (coalesce(judged.confidence, 1) between 0 and 1 and coalesce(judged.importance, 0) between 0 and 1)',
+            'ttl_missing': 'systems.needs_ttl and judged.ttl_seconds is null',
+            'ttl_misplaced': 'judged.ttl_seconds is not null and (not systems.needs_ttl or judged.ttl_seconds <= 0 or judged.expires_at is null)',
+            'source_missing': "coalesce(trim(judged.source), '') = '' and coalesce(len(judged.source_ids), 0) = 0",
             'source_cell_unknown': 'missing_sources.place is not null',
             'approval_required': 'systems.needs_approval',
-            'session_missing': "not systems.needs_approval and coalesce(judged.told.session_id, '') = ''",
+            'session_missing': "not systems.needs_approval and coalesce(judged.session_id, '') = ''",
             'identity_conflict': governed_memory.identity_conflict('cell_id')
         }) }} as codes
     from judged
-    left join {{ governed_memory.relation('memory_systems') }} as systems on judged.told.system = systems.system
-    left join missing_sources using (place)
-    left join {{ governed_memory.relation('int_held') }} as held on judged.told.cell_id = held.held_id and held.stream = 'cells'
+    left join {{ governed_memory.relation('memory_systems') }} as systems on judged.system = systems.system
+    left join missing_sources on judged.place = missing_sources.place
+    left join {{ governed_memory.relation('int_held') }} as held on judged.cell_id = held.held_id and held.stream = 'cells'
 )
 
 {{ governed_memory.refusals_of('conditions') }}

@@ -23,7 +23,7 @@ TARGET = ROOT / "python" / "governed_memory" / "warehouse" / "compiled_models.js
 # What stands for the attached stores and the run: gmem supplies its own.
 FUNCTIONS = ("table_function", "table_functions")
 LOGS = {f"stg_log_{stream}" for stream in ("cells", "links", "annotations", "frames", "replays", "reads", "refusals")}
-SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build"} | LOGS
+SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build", "stg_log_heads"} | LOGS
 
 
 def compile_project() -> tuple[dict, dict[str, str]]:
@@ -100,6 +100,7 @@ def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:
         attach(connection, StoreFile(empty.name))
         for name in sorted(LOGS):
             connection.execute(f"create table {name} (writer varchar, seq bigint, event varchar)")
+        connection.execute("create table stg_log_heads (writer varchar, stream varchar, last_seq bigint, pruned_seq bigint)")
         for name, table in seeds.items():
             connection.execute(f'create table "{name}" ({", ".join(f"{column} {type_}" for column, type_ in table["columns"].items())})')
         for model in models:

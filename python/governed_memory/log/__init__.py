@@ -1,8 +1,34 @@
 """The append-only log: what was observed, in segment files that one writer each appends to, chained by hash, their heads signed apart."""
 
+from governed_memory.log.archives import Archived
 from governed_memory.log.events import canonical_event
+from governed_memory.log.findings import Problem, Verification
 from governed_memory.log.heads import Head, Pruned, StreamHead, read_heads
 from governed_memory.log.reader import Positions, Row, positions, rows_since
+from governed_memory.log.retention import Policy, Retained, archive, prune, seal
+from governed_memory.log.signing import sign_heads
+from governed_memory.log.verification import verify
 from governed_memory.log.writer import LogWriter
 
-__all__ = ["Head", "LogWriter", "Positions", "Pruned", "Row", "StreamHead", "canonical_event", "positions", "read_heads", "rows_since"]
+__all__ = [
+    "Archived",
+    "Head",
+    "LogWriter",
+    "Policy",
+    "Positions",
+    "Problem",
+    "Pruned",
+    "Retained",
+    "Row",
+    "StreamHead",
+    "Verification",
+    "archive",
+    "canonical_event",
+    "positions",
+    "prune",
+    "read_heads",
+    "rows_since",
+    "seal",
+    "sign_heads",
+    "verify",
+]

@@ -13,10 +13,13 @@ from typing import Any
 from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
 from governed_memory.log.events import canonical_event
+from governed_memory.log.folders import sync_folder
 from governed_memory.log.layout import DAMAGED, NAME, first_chain, heads_folder, os_errors
 
 # What is signed begins with this, so that no signature of another kind of thing serves here.
 SIGNED_AS = b"governed-memory log head 1\n"
+# A head, or the next one while it is written.
+HEAD = re.compile(r"[a-z0-9_-]+\.json|\.[a-z0-9_-]+\.json\.part")
 CHAIN = re.compile("[0-9a-f]{64}")
 SIGNATURE = re.compile("(?:[0-9a-f]{2})+")
 
@@ -127,15 +130,6 @@ def put_head(heads: Path, head: SignedHead) -> None:
         os.fsync(file.fileno())
     part.replace(head_path(heads, head.head.writer))
     sync_folder(heads)
-
-
-def sync_folder(path: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_head(heads: Path, writer: str) -> SignedHead | None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from governed_memory.errors import InputError, shown
 
 SEGMENT_BYTES = 64 * 1024 * 1024
+BLOCK = 1 << 16
 LOCK = ".lock"
 NAME = re.compile(r"[a-z0-9_-]+")
 SEGMENT = re.compile(r"([a-z0-9_-]+)\.([0-9]{6,})\.jsonl")
@@ -102,10 +103,22 @@ def read_line(line: bytes) -> tuple[int, bytes]:
     return int(line[SEQ_AT:end]), line[end + len(BEFORE_EVENT) : -len(LINE_END)]
 
 
+def last_line(path: Path, end: int) -> bytes:
+    """The line of a file that ends at this byte."""
+    with path.open("rb") as file:
+        start, found = end - 1, -1
+        while start and found < 0:
+            end_of_block, start = start, max(0, start - BLOCK)
+            file.seek(start)
+            found = file.read(end_of_block - start).rfind(b"\n")
+        file.seek(start + found + 1)
+        return file.read(end - start - found - 1)
+
+
 @contextmanager
 def os_errors(path: Path, what: str) -> Iterator[None]:
     """Failures of the operating system as the one line that people read."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path}: {what}: {error.strerror or error}") from error
+        raise InputError(f"{error.filename or path}: {what}: {error.strerror or error}") from error

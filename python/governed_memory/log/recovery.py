@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 from governed_memory.errors import InputError
-from governed_memory.log.heads import Head, StreamHead, sync_folder
-from governed_memory.log.layout import CHAIN_AT, DAMAGED, Segment, segments_in
-
-BLOCK = 1 << 16
+from governed_memory.log.folders import sync_folder
+from governed_memory.log.heads import Head, StreamHead
+from governed_memory.log.layout import CHAIN_AT, DAMAGED, Segment, last_line, segments_in
 
 
 def settle(log: Path, head: Head) -> None:
@@ -46,20 +45,8 @@ def _refuse_other_than(log: Path, writer: str, stream: str, state: StreamHead, t
     size = path.stat().st_size
     if size < state.bytes:
         raise InputError(f"{path}: has {size} bytes, though the head of the log counts {state.bytes}; restore it")
-    if state.bytes and _chain_of_last_line(path, state.bytes) != state.chain.encode():
+    if state.bytes and last_line(path, state.bytes)[CHAIN_AT : CHAIN_AT + 64] != state.chain.encode():
         raise InputError(f"{path}: does not end with the row that the head of the log names; {DAMAGED}")
-
-
-def _chain_of_last_line(path: Path, end: int) -> bytes:
-    """The chain of the line that ends at this byte."""
-    with path.open("rb") as file:
-        start, found = end - 1, -1
-        while start and found < 0:
-            end_of_block, start = start, max(0, start - BLOCK)
-            file.seek(start)
-            found = file.read(end_of_block - start).rfind(b"\n")
-        file.seek(start + found + 1)
-        return file.read(CHAIN_AT + 64)[CHAIN_AT:]
 
 
 def _cut(path: Path, size: int) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
@@ -15,10 +14,13 @@ from types import TracebackType
 
 from governed_memory.errors import BusyError, InputError
 from governed_memory.host.keys import Keys
-from governed_memory.log.heads import Head, SignedHead, StreamHead, before_any_row, head_path, part_path, put_head, read_head, signed, sync_folder
-from governed_memory.log.layout import DAMAGED, LOCK, SEGMENT_BYTES, Segment, checked_name, heads_folder, lines_of, os_errors
+from governed_memory.log.folders import lock_folder, make_folder, sync_folder
+from governed_memory.log.heads import Head, Pruned, SignedHead, StreamHead, before_any_row, head_path, part_path, put_head, read_head, signed
+from governed_memory.log.layout import DAMAGED, SEGMENT_BYTES, Segment, checked_name, heads_folder, lines_of, os_errors
 from governed_memory.log.recovery import settle
 
+# A stream, how far it reaches with what was written, and what must be synced before that is true.
+Written = tuple[str, StreamHead, list[int]]
 CANNOT_OPEN = "the log cannot be opened for writing"
 
 
@@ -59,7 +61,7 @@ class LogWriter:
         try:
             with os_errors(self._log, CANNOT_OPEN):
                 self._folder = os.open(self._log / self.writer, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                _make_folder(self._heads)
+                make_folder(self._heads)
                 self._head = self._first_or_last_head()
                 settle(self._log, self._head.head)
         except BaseException:
@@ -90,10 +92,39 @@ class LogWriter:
             before = self._head.head.streams
             if any(rows.values()):
                 with os_errors(self._log / self.writer, "nothing was written to the log"):
-                    self._append({stream: events for stream, events in sorted(rows.items()) if events}, at)
+                    self._change(lambda: [self._write(stream, events) for stream, events in sorted(rows.items()) if events], at)
             after = self._head.head.streams
         reach = {stream: (before[stream].seq if stream in before else 0, after[stream].seq if stream in after else 0) for stream in rows}
         return {stream: range(first + 1, last + 1) for stream, (first, last) in reach.items()}
+
+    def seal(self, streams: Collection[str], at: str) -> list[Segment]:
+        """Begin the next segment of streams before the last one is full, so that it can be archived; which were sealed.
+
+        Raises:
+            InputError: as for `append`.
+        """
+        with self._one_at_a_time, os_errors(self._log / self.writer, "nothing was sealed"):
+            self._refuse_to_write_here()
+            states = {stream: state for stream, state in self._head.head.streams.items() if stream in streams and state.bytes}
+            if states:
+                self._change(lambda: [self._begin(stream, state) for stream, state in states.items()], at)
+            return [Segment(self.writer, stream, state.segments) for stream, state in states.items()]
+
+    def prune(self, starts: Mapping[str, Pruned], at: str) -> None:
+        """Let streams start later: the head says so first, signed; then the segments before are removed. `retention.prune` decides where.
+
+        Raises:
+            InputError: a start is none of a sealed segment, or writing failed; what is not removed yet is when this writer is next opened.
+        """
+        with self._one_at_a_time, os_errors(self._log / self.writer, "the log was not pruned"):
+            self._refuse_to_write_here()
+            now = self._head.head.streams
+            for stream, start in starts.items():
+                if stream not in now or not now[stream].first_segment <= start.segments < now[stream].segments or start.seq > now[stream].seq:
+                    raise InputError(f"{self._log}: {self.writer}/{stream} cannot start behind segment {start.segments}, which is not sealed or not there")
+            if starts:
+                self._change(lambda: [(stream, replace(now[stream], pruned=start), []) for stream, start in starts.items()], at)
+                settle(self._log, self._head.head)
 
     def close(self) -> None:
         """Give the name back. What was appended is on disk already."""
@@ -137,42 +168,43 @@ class LogWriter:
             with os_errors(self._log / self.writer, "what a failed write left in the log cannot be taken back, so nothing was written"):
                 self._take_back()
 
-    def _append(self, rows: Mapping[str, Sequence[bytes]], at: str) -> None:
-        """Write rows to their streams, sync each, then put the head in place; or take all back."""
+    def _change(self, write: Callable[[], list[Written]], at: str) -> None:
+        """Write to streams, sync what was written, then put the head in place that says so; or take all back."""
         try:
-            before = self._head.head
-            states, to_sync = dict(before.streams), []
-            for stream, events in rows.items():
-                states[stream], handles = self._write(stream, events)
-                to_sync += handles
+            before, written = self._head.head, write()
+            states = {**before.streams, **{stream: state for stream, state, _ in written}}
             head = signed(Head(self.writer, before.commit + 1, at, states), self._keys)
-            self._commit(head, to_sync)
+            self._commit(head, [handle for *_, handles in written for handle in handles])
             self._head = head
         except BaseException:
             with suppress(OSError, InputError):
                 self._take_back()
             raise
 
-    def _write(self, stream: str, events: Sequence[bytes]) -> tuple[StreamHead, list[int]]:
-        """Write events behind a stream's last row: how far it then reaches, and what must be synced before that is true."""
+    def _write(self, stream: str, events: Sequence[bytes]) -> Written:
+        """Write events behind a stream's last row."""
         state = self._head.head.streams.get(stream) or before_any_row(self.writer, stream)
-        begins = state.segments == 0 or state.bytes >= self._segment_bytes
-        if begins:
-            state = replace(state, segments=state.segments + 1, bytes=0)
-        handle = self._file(Segment(self.writer, stream, state.segments), state.bytes, begins)
+        begun: list[int] = []
+        if state.segments == 0 or state.bytes >= self._segment_bytes:
+            _, state, begun = self._begin(stream, state)
+        handle = self._file(Segment(self.writer, stream, state.segments), state.bytes)
         data, chain = lines_of(state.chain.encode(), state.seq, events)
         _write_at(handle, data, state.bytes)
-        after = replace(state, seq=state.seq + len(events), chain=chain.decode(), bytes=state.bytes + len(data))
-        return after, [handle, self._folder] if begins else [handle]
+        return stream, replace(state, seq=state.seq + len(events), chain=chain.decode(), bytes=state.bytes + len(data)), [handle, *begun]
 
-    def _file(self, segment: Segment, size: int, begins: bool) -> int:
+    def _begin(self, stream: str, state: StreamHead) -> Written:
+        """Begin a stream's next segment, empty."""
+        for older in [segment for segment in self._open_files if segment.stream == stream]:
+            os.close(self._open_files.pop(older))
+        segment = Segment(self.writer, stream, state.segments + 1)
+        handle = self._open_files[segment] = os.open(segment.path(self._log), os.O_WRONLY | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o644)
+        return stream, replace(state, segments=segment.number, bytes=0), [handle, self._folder]
+
+    def _file(self, segment: Segment, size: int) -> int:
         """A segment's file, open for writing at its end."""
         path = segment.path(self._log)
-        if begins:
-            for older in [open_one for open_one in self._open_files if open_one.stream == segment.stream]:
-                os.close(self._open_files.pop(older))
         if segment not in self._open_files:
-            self._open_files[segment] = os.open(path, os.O_WRONLY | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if begins else 0), 0o644)
+            self._open_files[segment] = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         handle = self._open_files[segment]
         there, ours = os.stat(path), os.fstat(handle)
         # Rows written to a file that was replaced, or behind rows that are gone, would be acknowledged and lost.
@@ -242,36 +274,13 @@ def _write_at(handle: int, data: bytes, offset: int) -> None:
 def _take(log: Path, writer: str | None) -> tuple[str, int]:
     """The name to write under, and the lock that keeps it."""
     if writer is not None:
-        locked = _lock(log / checked_name("writer", writer))
+        locked = lock_folder(log / checked_name("writer", writer))
         if locked is None:
             raise BusyError(f"{log}: another process writes as {writer!r}; wait for its end, or leave the name out to take a free slot")
         return writer, locked
     for number in count(1):
         name = f"w{number:03}"
-        locked = _lock(log / name)
+        locked = lock_folder(log / name)
         if locked is not None:
             return name, locked
     raise AssertionError("numbers do not end")
-
-
-def _lock(folder: Path) -> int | None:
-    _make_folder(folder)
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
-
-
-def _make_folder(path: Path) -> None:
-    """A folder and those above it, each on disk before what is put in it."""
-    if path.is_dir():
-        return
-    _make_folder(path.parent)
-    path.mkdir(exist_ok=True)
-    sync_folder(path.parent)

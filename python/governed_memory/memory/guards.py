@@ -57,7 +57,7 @@ def judge(projection: Projection, stream: str, events: Sequence[Mapping[str, Any
 
 
 def _is_held(stream: str, event: Mapping[str, Any], held: Mapping[tuple[str, str], str]) -> bool:
-    return held.get((stream, event[KEYS[stream]])) == event["fingerprint"]
+    return bool(held.get((stream, event[KEYS[stream]])) == event["fingerprint"])
 
 
 def _texts(value: object) -> list[str]:
