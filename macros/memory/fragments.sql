@@ -1,11 +1,17 @@
 {#- What Python reads memory with, without the schema; blanks between __ are SQL. -#}
 {% macro memory_fragments() -%}
+    {%- set reader = {
+        'principal': '$principal', 'session_id': '$session_id', 'parties': '$parties', 'boundary': '$boundary', 'is_global': '$is_global',
+        'on_date': '$on_date::date'
+    } -%}
     {{- return({
+        'readable_ids': 'select cell_id from ' ~ governed_memory.relation('cells') ~ ' as cells where cell_id in (select unnest($ids)) and '
+            ~ governed_memory.readable('cells', reader),
+        'due_cells': governed_memory.due_cells('$clock'),
+        'shown_cell': governed_memory.shown_cell('$cell_id', '$clock', reader),
         'recalled': governed_memory.recalled(
-            'term in (__terms__)', '__count__', '$asked_system', '$clock', '$takes_expired', '$most', {
-                'principal': '$principal', 'session_id': '$session_id', 'parties': '$parties', 'boundary': '$boundary',
-                'is_global': '$is_global', 'on_date': '$on_date::date'
-            }
+            'term in (__terms__)', '__count__', '$asked_system', '$clock', '$takes_expired', '$most', reader
         ),
+        'frame_read': governed_memory.frame_read('$frame_id', reader),
     }) -}}
 {%- endmacro %}

@@ -18,12 +18,12 @@
         },
         'frames': {
             'frame_id': 'varchar', 'scene': 'varchar', 'entities': 'varchar[]', 'goal': 'varchar', 'action': 'varchar', 'outcome': 'varchar',
-            'cues': 'varchar[]', 'starts_at': 'timestamp', 'ends_at': 'timestamp',
+            'cues': 'varchar[]', 'starts_at': 'timestamp', 'ends_at': 'timestamp', 'order_from': 'varchar',
             'steps': 'struct("position" bigint, cell_id varchar, cell_fingerprint varchar)[]', 'fingerprint': 'varchar'
         },
         'replays': {
             'replay_id': 'varchar', 'frame_id': 'varchar', 'is_complete': 'boolean', 'verified_steps': 'bigint', 'failed_position': 'bigint',
-            'reason': 'varchar', 'fingerprint': 'varchar'
+            'reason': 'varchar', 'follows': 'varchar', 'fingerprint': 'varchar'
         },
         'reads': {
             'read_kind': 'varchar', 'query': 'varchar', 'outcome': 'varchar', 'found_ids': 'varchar[]', 'is_global': 'boolean', 'on_date': 'date'
@@ -72,20 +72,4 @@
 {% macro json_kind(type) -%}
     {%- set kinds = {'varchar': 'text', 'varchar[]': 'texts', 'double': 'number', 'bigint': 'number', 'boolean': 'flag', 'timestamp': 'time', 'date': 'time', 'json': 'object'} -%}
     {{- return(kinds.get(type, 'list')) -}}
-{%- endmacro %}
-
-{#- Every field of every stream with its kind. -#}
-{% macro log_field_rows() -%}
-select
-    stream,
-    field,
-    kind
-from (values
-{%- for stream in governed_memory.log_streams() %}
-{%- set in_streams = loop %}
-{%- for field, type in governed_memory.log_fields(stream).items() %}
-    ('{{ stream }}', '{{ field }}', '{{ governed_memory.json_kind(type) }}'){{ ',' if not (in_streams.last and loop.last) }}
-{%- endfor %}
-{%- endfor %}
-) as listed (stream, field, kind)
 {%- endmacro %}

@@ -3,14 +3,22 @@ select
     'cells' as stream,
     cell_id as held_id,
     fingerprint,
-    system
+    system,
+    event_index,
+    created_at,
+    principal,
+    session_id
 from {{ governed_memory.relation('cells') }}
-{%- for stream, key in {'links': 'link_id', 'annotations': 'annotation_id', 'frames': 'frame_id'}.items() %}
+{%- for stream, key in {'links': 'link_id', 'annotations': 'annotation_id', 'frames': 'frame_id', 'replays': 'replay_id'}.items() %}
 union all
 select
     '{{ stream }}' as stream,
     {{ key }} as held_id,
     fingerprint,
-    null as system
+    null as system,
+    null as event_index,
+    null as created_at,
+    principal,
+    session_id
 from {{ governed_memory.relation(stream) }}
 {%- endfor %}

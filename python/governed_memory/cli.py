@@ -34,6 +34,7 @@ ROOMS = {
     "erase": "reads",
     "conformance": "reads",
     "expectations": "expectations",
+    "memory": "memory",
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",

@@ -18,7 +18,7 @@ AT = "2026-10-01T00:00:00Z"
 
 
 def event(number: int, **more: Any) -> bytes:
-    return canonical_event({"id": f"e{number}", "at": AT, **more})
+    return canonical_event({"id": f"e{number}", "recorded_at": AT, **more})
 
 
 def events_of(log: Path, heads: Path | None = None) -> dict[tuple[str, str], list[bytes]]:
@@ -83,7 +83,7 @@ def test_a_line_is_as_documented(log: Path) -> None:
     assert head["head"] == {
         "writer": "w001",
         "commit": 1,
-        "at": AT,
+        "recorded_at": AT,
         "streams": {"cells": {"segments": 1, "seq": 1, "chain": json.loads(lines[0])["chain"], "bytes": len(lines[0]), "pruned": None}},
     }
 
@@ -121,7 +121,7 @@ def test_the_log_holds_what_a_list_would(steps: list[Any]) -> None:
         model: dict[tuple[str, str], list[bytes]] = {}
         for what, name, *given_rows in steps:
             if what == "append":
-                rows = {stream: [canonical_event({"text": text, "at": AT}) for text in texts] for stream, texts in given_rows[0].items()}
+                rows = {stream: [canonical_event({"text": text, "recorded_at": AT}) for text in texts] for stream, texts in given_rows[0].items()}
                 before = {stream: len(model.get((name, stream), [])) for stream in rows}
                 assert writers[name].append(rows, AT) == {
                     stream: range(before[stream] + 1, before[stream] + 1 + len(events)) for stream, events in rows.items()

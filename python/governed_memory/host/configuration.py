@@ -32,11 +32,13 @@ class Caller:
         name: as the host knows them.
         parties: the parties whose releases they may read, as release_to spells them.
         boundary: 'inside' or 'outside'; outside it only what names one of the parties is visible (G5).
+        reads_all_sessions: whether they may read memory across sessions (M5).
     """
 
     name: str
     parties: tuple[str, ...] = ()
     boundary: str = OUTSIDE
+    reads_all_sessions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +165,13 @@ def expect_policy(where: str, policy: Any, policies: Mapping[Any, Any]) -> None:
 def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] | None]:
     where = f"caller {name!r}"
     entry = _mapping(path, where, entry or {})
-    _expect_keys(path, where, entry, {"parties", "boundary", "token"})
+    _expect_keys(path, where, entry, {"parties", "boundary", "token", "reads_all_sessions"})
     boundary = entry.get("boundary", OUTSIDE)
     if boundary not in (INSIDE, OUTSIDE):
         raise InputError(f"{path}: {where}: boundary is {INSIDE} or {OUTSIDE}, got {boundary!r}")
+    reads_all = entry.get("reads_all_sessions", False)
+    if not isinstance(reads_all, bool):
+        raise InputError(f"{path}: {where}: reads_all_sessions is true or false, got {reads_all!r}")
     token = None
     if "token" in entry:
         given = entry["token"]
@@ -175,7 +180,7 @@ def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] |
         if kind not in ("env", "file") or not isinstance(value, str):
             raise InputError(f"{path}: the token of {where} is given as {{env: NAME}} or {{file: PATH}}, never in this file itself")
         token = (kind, value)
-    return Caller(name, _names(path, f"parties of {where}", entry.get("parties") or []), boundary), token
+    return Caller(name, _names(path, f"parties of {where}", entry.get("parties") or []), boundary, reads_all), token
 
 
 def _owner(path: str, place: str, entry: dict[str, Any]) -> dict[str, Any]:

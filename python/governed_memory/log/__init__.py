@@ -4,7 +4,7 @@ from governed_memory.log.archives import Archived
 from governed_memory.log.events import canonical_event
 from governed_memory.log.findings import Problem, Verification
 from governed_memory.log.heads import Head, Pruned, StreamHead, read_heads
-from governed_memory.log.reader import Positions, Row, positions, rows_since
+from governed_memory.log.reader import Positions, Row, positions, rows_at, rows_since
 from governed_memory.log.retention import Policy, Retained, archive, prune, seal
 from governed_memory.log.signing import sign_heads
 from governed_memory.log.verification import verify
@@ -27,6 +27,7 @@ __all__ = [
     "positions",
     "prune",
     "read_heads",
+    "rows_at",
     "rows_since",
     "seal",
     "sign_heads",

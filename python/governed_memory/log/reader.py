@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -66,6 +67,25 @@ def rows_since(log: Path, heads: Path | None, seen: Positions, streams: Collecti
         if streams is None or stream in streams
     ]
     return (row for stream, seq in found for row in stream.rows_after(seq))
+
+
+def rows_at(log: Path, heads: Path | None, wanted: Mapping[tuple[str, str], Collection[int]]) -> Iterator[Row]:
+    """Single rows, as the log holds them now: by writer, stream and seq; what is not there, or not any more, is left out.
+
+    Args:
+        log: the folder of the log.
+        heads: the folder of its heads, by default `heads` beside it.
+        wanted: {(writer, stream): the seqs of the rows}.
+
+    Raises:
+        InputError: there is no such log, a head cannot be read, or the log is damaged where they are.
+    """
+    folder, found = heads_folder(log, heads), read_heads(log, heads)
+    for (writer, stream), seqs in sorted(wanted.items()):
+        state = found[writer].streams.get(stream) if writer in found else None
+        for seq in sorted(seqs):
+            if state and 1 <= seq <= state.seq:
+                yield from (row for row in islice(_Stream(log, folder, writer, stream, state).rows_after(seq - 1), 1) if row.seq == seq)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,13 @@ import polars
 from governed_memory.memory.projection import KEYS, REFUSALS, Projection
 
 # The fields by which an event names cells or frames, beside its own identifier.
-NAMES = {"cells": ("source_ids",), "links": ("from_cell_id", "to_cell_id"), "annotations": ("target_id",)}
+NAMES = {
+    "cells": ("source_ids",),
+    "links": ("from_cell_id", "to_cell_id"),
+    "annotations": ("target_id",),
+    "frames": ("steps",),
+    "replays": ("frame_id",),
+}
 JUDGED = {"place": polars.Int64, "event": polars.String}
 
 
@@ -33,6 +39,9 @@ class Verdict:
     requirement: str | None = None
 
 
+PASSED, HELD = Verdict(), Verdict(is_held=True)
+
+
 def judge(projection: Projection, stream: str, events: Sequence[Mapping[str, Any]], encoded: Sequence[bytes]) -> list[Verdict]:
     """What the guards say of each event, in their order.
 
@@ -42,18 +51,27 @@ def judge(projection: Projection, stream: str, events: Sequence[Mapping[str, Any
         events: what would be written.
         encoded: the same, as the log would hold it.
     """
-    key = KEYS[stream]
-    named = {name for event in events for field in NAMES[stream] for name in _texts(event.get(field))}
-    own = {event[key] for event in events if isinstance(event[key], str)}
-    wanted = {"cells": named, "frames": named if stream == "links" else set()}
-    held = projection.hold(wanted | {stream: own | wanted.get(stream, set())})
-    places = range(len(events))
-    projection.fill(f"main.int_judged_{stream}", polars.DataFrame({"place": places, "event": [event.decode() for event in encoded]}, JUDGED))
+    held = put_before_guards(projection, stream, events, encoded)
     refused = {
         place: Verdict(False, guard, code, requirement)
         for place, guard, code, requirement in projection.connection.execute(f"select place, guard, code, requirement from main.{REFUSALS[stream]}").fetchall()
     }
-    return [refused.get(place) or Verdict(_is_held(stream, event, held)) for place, event in enumerate(events)]
+    return [refused.get(place) or (HELD if _is_held(stream, event, held) else PASSED) for place, event in enumerate(events)]
+
+
+def put_before_guards(projection: Projection, stream: str, events: Sequence[Mapping[str, Any]], encoded: Sequence[bytes]) -> Mapping[tuple[str, str], str]:
+    """Put events where the models read what is judged, and what is held of all that they name where they read that.
+
+    Returns:
+        {(stream, id): fingerprint} of what is held.
+    """
+    named = {name for field in NAMES[stream] for event in events if field in event for name in _texts(event[field])}
+    own = {event[KEYS[stream]] for event in events if isinstance(event.get(KEYS[stream]), str)}
+    wanted = {"cells": named, "frames": named if stream in ("links", "replays") else set()}
+    held = projection.hold(wanted | {stream: own | wanted.get(stream, set())})
+    places = range(len(events))
+    projection.fill(f"main.int_judged_{stream}", polars.DataFrame({"place": places, "event": [event.decode() for event in encoded]}, JUDGED))
+    return held
 
 
 def _is_held(stream: str, event: Mapping[str, Any], held: Mapping[tuple[str, str], str]) -> bool:
@@ -61,5 +79,8 @@ def _is_held(stream: str, event: Mapping[str, Any], held: Mapping[tuple[str, str
 
 
 def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
     values = value if isinstance(value, list | tuple) else [value]
-    return [name for name in values if isinstance(name, str)]
+    names = (one.get("cell_id") if isinstance(one, Mapping) else one for one in values)
+    return [name for name in names if isinstance(name, str)]

@@ -7,6 +7,7 @@ import datetime
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from governed_memory.log import canonical_event
@@ -40,7 +41,7 @@ class Outcome:
     requirement: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
     """Who asks for a transition, where and when.
 
@@ -56,6 +57,11 @@ class Scene:
     session_id: str | None
     now: datetime.datetime
 
+    @cached_property
+    def at(self) -> str:
+        """The instant as events write it."""
+        return timestamp(self.now)
+
 
 def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
     """The event that would be written for what is told.
@@ -68,19 +74,39 @@ def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, An
     """
     # A field that is not for the one who writes goes in under a name that the type guard refuses.
     said = {f"{name} (given)" if name in MADE else name: value for name, value in told.items() if value is not None}
-    said |= {name: written(said[name]) for name in TIMES if name in said}
+    for name in TIMES:
+        if name in said:
+            said[name] = written(said[name])
     name = KEYS[stream]
-    identity = {field: value for field, value in said.items() if field != name}
-    fingerprint = hashlib.sha256(canonical_event({"said": identity, "principal": scene.principal, "session": scene.session_id})).hexdigest()
+    fingerprint = _fingerprint({field: value for field, value in said.items() if field != name}, scene.principal, scene.session_id)
     event = {
         name: f"{MARKS[stream]}_{fingerprint[:32]}", **said, "fingerprint": fingerprint, "transition": scene.transition, "principal": scene.principal,
-        "recorded_at": timestamp(scene.now),
+        "recorded_at": scene.at,
     }  # fmt: skip
     if scene.session_id is not None:
         event["session_id"] = scene.session_id
     if stream == "cells":
         event |= _of_a_cell(event, scene)
     return event
+
+
+def remade_fingerprint(stream: str, event: Mapping[str, Any]) -> str:
+    """The fingerprint that an event of the log makes, whatever it says that its fingerprint is.
+
+    A cell's time is made here where it was not told, and is no part of the fingerprint then; the event does not say which it was.
+
+    Raises:
+        InputError: it is no event.
+    """
+    said = {field: value for field, value in event.items() if field not in MADE and field != KEYS[stream]}
+    made = _fingerprint(said, event.get("principal"), event.get("session_id"))
+    if stream == "cells" and said.get("created_at") == event.get("recorded_at") and made != event.get("fingerprint"):
+        made = _fingerprint({field: value for field, value in said.items() if field != "created_at"}, event.get("principal"), event.get("session_id"))
+    return made
+
+
+def _fingerprint(said: Mapping[str, Any], principal: object, session_id: object) -> str:
+    return hashlib.sha256(canonical_event({"said": said, "principal": principal, "session": session_id})).hexdigest()
 
 
 def timestamp(instant: datetime.datetime) -> str:
@@ -100,9 +126,10 @@ def written(given: object) -> object:
 
 
 def _of_a_cell(event: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
-    made: dict[str, Any] = {"created_at": event.get("created_at", timestamp(scene.now))}
+    made: dict[str, Any] = {"created_at": event.get("created_at", scene.at)}
     if isinstance(event.get("content"), str):
-        made["terms"] = index_terms(f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"])
+        told = f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"]
+        made["terms"] = " ".join(index_terms(told))
     if isinstance(event.get("ttl_seconds"), int | float) and isinstance(made["created_at"], str):
         try:
             ends = datetime.datetime.fromisoformat(made["created_at"]) + datetime.timedelta(seconds=event["ttl_seconds"])

@@ -1,54 +1,71 @@
-"""Finding cells for a question, with the reasons for their order (rule M5); the query itself is the macro `recalled`."""
+"""Reading cells (rule M5): which match a question and why in this order, and what is held of one. The queries are macros of models/memory."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
+from governed_memory.host.configuration import Caller
 from governed_memory.memory.terms import query_terms
 from governed_memory.warehouse import fragment, literal, rows
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Who reads, as authentication or the host's configuration says (rule G8).
+class Sight:
+    """From where memory is read.
 
     Attributes:
-        name: the principal.
-        parties: the parties whose releases they may read.
-        boundary: 'inside' or 'outside'.
-        reads_all_sessions: whether they may read across sessions.
+        caller: who reads, as authentication or the host's configuration says (rule G8).
+        session_id: their session.
+        is_global: whether across sessions; the caller needs the right to.
+        on_date: only what was there by the end of that day.
+        now: the instant that expiry is judged at.
     """
 
-    name: str
-    parties: tuple[str, ...] = ()
-    boundary: str = "inside"
-    reads_all_sessions: bool = False
+    caller: Caller
+    session_id: str | None
+    now: datetime.datetime
+    is_global: bool = False
+    on_date: datetime.date | None = None
+
+    def clock(self) -> datetime.datetime:
+        """The instant as tables have it: UTC, without a zone. A read as of a day judges expiry at that day's end."""
+        if self.on_date is not None:
+            return datetime.datetime.combine(self.on_date, datetime.time.max)
+        return self.now.astimezone(datetime.UTC).replace(tzinfo=None)
+
+    def asked(self) -> dict[str, Any]:
+        """The parameters of who reads."""
+        return {
+            "principal": self.caller.name, "session_id": self.session_id, "parties": list(self.caller.parties), "boundary": self.caller.boundary,
+            "is_global": self.is_global, "on_date": self.on_date,
+        }  # fmt: skip
 
 
-def recall(
-    connection: duckdb.DuckDBPyConnection,
-    query: str,
-    reader: Reader,
-    *,
-    session_id: str | None,
-    is_global: bool,
-    system: str | None,
-    on_date: datetime.date | None,
-    clock: datetime.datetime,
-    takes_expired: bool,
-    most: int,
-) -> list[dict[str, Any]]:
+def recalled(connection: duckdb.DuckDBPyConnection, query: str, sight: Sight, *, system: str | None, takes_expired: bool, most: int) -> list[dict[str, Any]]:
     """The cells that match a question, the best first, each with the parts of its score; none for a question without a word."""
     terms = query_terms(query)
     if not terms:
         return []
     sql = fragment("recalled", terms=", ".join(map(literal, terms)), count=str(len(terms)))
-    asked = {
-        "principal": reader.name, "session_id": session_id, "parties": list(reader.parties), "boundary": reader.boundary, "is_global": is_global,
-        "on_date": on_date, "asked_system": system, "clock": clock.astimezone(datetime.UTC).replace(tzinfo=None), "takes_expired": takes_expired, "most": most,
-    }  # fmt: skip
-    return rows(connection, sql, asked)
+    return rows(connection, sql, sight.asked() | {"asked_system": system, "clock": sight.clock(), "takes_expired": takes_expired, "most": most})
+
+
+def shown(connection: duckdb.DuckDBPyConnection, cell_id: str, sight: Sight) -> dict[str, Any] | None:
+    """A cell with its state, its links and what was said of it; None where there is none that the caller may read."""
+    found = rows(connection, fragment("shown_cell"), sight.asked() | {"cell_id": cell_id, "clock": sight.clock()})
+    return found[0] if found else None
+
+
+def readable(connection: duckdb.DuckDBPyConnection, ids: Collection[str], sight: Sight) -> set[str]:
+    """Which of these cells the caller may read."""
+    return {row["cell_id"] for row in rows(connection, fragment("readable_ids"), sight.asked() | {"ids": list(ids)})}
+
+
+def due(connection: duckdb.DuckDBPyConnection, now: datetime.datetime) -> list[dict[str, Any]]:
+    """Working cells, {cell_id, expires_at}, whose time to live is over and of which no event tells yet."""
+    return rows(connection, fragment("due_cells"), {"clock": now.astimezone(datetime.UTC).replace(tzinfo=None)})

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter, canonical_event
-from governed_memory.memory.guards import judge
-from governed_memory.memory.projection import KEYS, Projection
-from governed_memory.memory.proposals import Outcome, Scene, event_of, timestamp
-from governed_memory.memory.recall import Reader, recall
+from governed_memory.log import LogWriter
+from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
+from governed_memory.memory.projection import Projection
+from governed_memory.memory.proposals import Outcome, Scene
+from governed_memory.memory.recall import Sight, due, readable, recalled, shown
+from governed_memory.memory.transitions import Told, Transitions, as_mapping
 
-Told = Mapping[str, Any]
+# Who tells of a time to live that is over.
+CLOCK = "clock"
 
 
 def utc_now() -> datetime.datetime:
@@ -52,6 +54,7 @@ class MemoryStore:
         except BaseException:
             self._writer.close()
             raise
+        self._transitions = Transitions(self._writer, self._projection)
 
     def write(self, cells: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
         """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
@@ -65,58 +68,139 @@ class MemoryStore:
         Raises:
             InputError: one of them is no JSON object, or the log cannot be written; nothing was written then.
         """
-        return self._put("cells", cells, Scene("write", principal, session_id, now or self._clock()))
+        return self._transitions.put("cells", cells, Scene("write", principal, session_id, now or self._clock()))
 
     def link(self, links: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
         """Link cells, {from_cell_id, to_cell_id, link_type}, as `write` does. A conflict keeps both sides and says why."""
-        return self._put("links", links, Scene("link", principal, session_id, now or self._clock()))
+        return self._transitions.put("links", links, Scene("link", principal, session_id, now or self._clock()))
 
     def annotate(self, annotations: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
         """Say something of cells, {target_id, kind, reason}, as `write` does; the cell stays as it is."""
-        return self._put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()))
+        return self._transitions.put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()))
 
     def expire(self, cell_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
         """End working cells before their time; they stay in the log and can be asked for."""
         told = [{"target_id": cell_id, "kind": "expire"} for cell_id in cell_ids]
-        return self._put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
+        return self._transitions.put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
 
-    def recall(
-        self,
-        query: str,
-        reader: Reader,
-        *,
-        session_id: str | None = None,
-        is_global: bool = False,
-        system: str | None = None,
-        on_date: datetime.date | None = None,
-        takes_expired: bool = False,
-        most: int = 10,
-        now: datetime.datetime | None = None,
-    ) -> list[dict[str, Any]]:
-        """The cells that match a question and that the reader may read, the best first, each with the parts of its score; the read leaves an event.
+    def bind(self, frames: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+        """Bind cells as event frames, as `write` does: scene, goal, action, outcome, entities, cues, starts_at, ends_at and steps (rule M6).
+
+        Steps are cell ids in any order: the order is that of the source, by event_index, created_at, cell_id; or objects with cell_id and
+        position, all of them, where the frame states another. The cells stay as they are.
+        """
+        given = [as_mapping(place, one) for place, one in enumerate(frames, start=1)]
+        self._projection.catch_up()
+        return self._transitions.put("frames", bound(self._projection, given), Scene("bind", principal, session_id, now or self._clock()))
+
+    def replay(self, frame_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Replayed]:
+        """Walk the steps of frames in order, and link those that are still what was bound, up to the first that is not (rule M6).
+
+        A frame with such a step stays, marked as incomplete. What is found and the links are written together or not at all.
 
         Raises:
-            InputError: the log cannot be read, or the event cannot be written; nothing is told then.
+            InputError: a frame is not named by a text, or the log cannot be read or written; nothing was written then.
+        """
+        asked = list(dict.fromkeys(given := [_frame_id(place, one) for place, one in enumerate(frame_ids, start=1)]))
+        scene = Scene("replay", principal, session_id, now or self._clock())
+        self._projection.catch_up()
+        found = findings(self._projection, self._log, self._heads, asked)
+        told = {name: found[name].told() if name in found else {"frame_id": name} for name in asked if name not in found or not found[name].is_known}
+        replays = self._transitions.propose("replays", told.values(), scene, [given.index(name) + 1 for name in told])
+        of_frame = dict(zip(told, replays.outcomes, strict=True))
+        linked = [name for name, outcome in of_frame.items() if outcome.outcome == "written"]
+        links = self._transitions.propose("links", [link for name in linked for link in found[name].links()], scene)
+        if links.refusals:
+            raise InputError("replay links are refused, so nothing was written; look at the rows of 'replay' in transition_policies")
+        self._transitions.commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
+        return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
+
+    def recall(self, query: str, sight: Sight, *, system: str | None = None, takes_expired: bool = False, most: int = 10) -> list[dict[str, Any]]:
+        """The cells that match a question and that the caller may read, the best first, each with the parts of its score; the read leaves an event.
+
+        Args:
+            query: its words count, in whatever order.
+            sight: who reads, from which session and when.
+            system: cells of this system come before others that match as many words.
+            takes_expired: whether expired working cells take part.
+            most: how many at most.
+
+        Raises:
+            InputError: the caller may not read so, the log cannot be read, or the event cannot be written; nothing is told then.
+        """
+        self._begin_reading(sight)
+        found = recalled(self._projection.connection, query, sight, system=system, takes_expired=takes_expired, most=most)
+        self._leave_read("recall", query, [cell["cell_id"] for cell in found], sight)
+        return found
+
+    def show(self, cell_id: str, sight: Sight) -> dict[str, Any] | None:
+        """One cell with its state, links and annotations; None where there is none that the caller may read. The read leaves an event.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        found = shown(self._projection.connection, cell_id, sight)
+        self._leave_read("show", cell_id, [cell_id] if found else [], sight)
+        return found
+
+    def frame(self, frame_id: str, sight: Sight) -> dict[str, Any] | None:
+        """An event frame with its state, its steps and the cells they lead back to; None where there is none that the caller may read.
+
+        The read leaves an event.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        found = frame_read(self._projection.connection, frame_id, sight)
+        self._leave_read("frame", frame_id, [frame_id] if found else [], sight)
+        return found
+
+    def readable(self, cell_ids: Collection[str], sight: Sight) -> set[str]:
+        """Which of these cells the caller may read.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        return readable(self._projection.connection, cell_ids, sight)
+
+    def expire_due(self, now: datetime.datetime | None = None) -> list[Outcome]:
+        """Leave an expire event for each working cell whose time to live is over; every read does so too.
+
+        Raises:
+            InputError: the log cannot be read or written.
         """
         now = now or self._clock()
-        scene = Scene("read", reader.name, session_id, now)
-        if is_global and not reader.reads_all_sessions:
-            self._leave("refusals", {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}, scene)
-            raise InputError(f"{reader.name!r} may not read across sessions; ask without that, or have the host file say reads_all_sessions")
         self._projection.catch_up()
-        found = recall(
-            self._projection.connection, query, reader, session_id=session_id, is_global=is_global, system=system, on_date=on_date,
-            clock=now, takes_expired=takes_expired, most=most,
-        )  # fmt: skip
+        return self._expire_due(now)
+
+    def _begin_reading(self, sight: Sight) -> None:
+        if sight.is_global and not sight.caller.reads_all_sessions:
+            refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
+            self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
+            raise InputError(
+                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller"
+            )
+        self._projection.catch_up()
+        if self._expire_due(sight.now):
+            self._projection.catch_up()
+
+    def _expire_due(self, now: datetime.datetime) -> list[Outcome]:
+        # Told by the clock and by nobody's session, so that whoever notices it first writes the same event.
+        told = [
+            {"target_id": cell["cell_id"], "kind": "expire", "effective_at": cell["expires_at"], "reason": "time to live is over"}
+            for cell in due(self._projection.connection, now)
+        ]
+        return self._transitions.put("annotations", told, Scene("expire", CLOCK, None, now)) if told else []
+
+    def _leave_read(self, kind: str, query: str, found: Sequence[str], sight: Sight) -> None:
         read = {
-            "read_kind": "recall",
-            "query": query,
-            "outcome": "found" if found else "nothing",
-            "found_ids": [cell["cell_id"] for cell in found],
-            "is_global": is_global,
-        }
-        self._leave("reads", read, scene)
-        return found
+            "read_kind": kind, "query": query, "outcome": "found" if found else "nothing", "found_ids": list(found), "is_global": sight.is_global,
+            "on_date": sight.on_date.isoformat() if sight.on_date else None,
+        }  # fmt: skip
+        self._transitions.leave("reads", read, Scene("read", sight.caller.name, sight.session_id, sight.now))
 
     def close(self) -> None:
         """Give the slot back."""
@@ -131,49 +215,8 @@ class MemoryStore:
         """Close it."""
         self.close()
 
-    def _put(self, stream: str, told: Iterable[Told], scene: Scene) -> list[Outcome]:
-        """Put what is told before the guards and write what passes, with a note of each refusal, in one step."""
-        events = [event_of(stream, _mapping(place, one), scene) for place, one in enumerate(told, start=1)]
-        encoded = [canonical_event(event) for event in events]
-        if not events:
-            return []
-        self._projection.read_others()
-        verdicts = judge(self._projection, stream, events, encoded)
-        outcomes, accepted = [], {}
-        for place, (event, verdict) in enumerate(zip(events, verdicts, strict=True)):
-            name = event[KEYS[stream]]
-            if verdict.code is None and not verdict.is_held and name not in accepted:
-                accepted[name] = event, encoded[place]
-                outcomes.append(Outcome(place + 1, name, "written"))
-            elif verdict.code is None:
-                outcomes.append(Outcome(place + 1, name, "held"))
-            else:
-                shown_name = name if isinstance(name, str) else None
-                outcomes.append(Outcome(place + 1, shown_name, "refused", verdict.guard, verdict.code, verdict.requirement))
-        self._commit({stream: list(accepted.values()), "refusals": [_refusal(stream, outcome, scene) for outcome in outcomes if outcome.code]}, scene)
-        return outcomes
 
-    def _leave(self, stream: str, event: Told, scene: Scene) -> None:
-        self._commit({stream: [_control(event, scene)]}, scene)
-
-    def _commit(self, events: Mapping[str, Sequence[tuple[Told, bytes]]], scene: Scene) -> None:
-        written = {stream: rows for stream, rows in events.items() if rows}
-        seqs = self._writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, timestamp(scene.now))
-        for stream in written.keys() & KEYS.keys():
-            self._projection.wrote(self._writer.writer, stream, seqs[stream], written[stream])
-
-
-def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
-    return _control({"stream": stream, "target_id": outcome.target_id, "guard": outcome.guard, "code": outcome.code, "place": outcome.place}, scene)
-
-
-def _control(event: Told, scene: Scene) -> tuple[Told, bytes]:
-    told = {"recorded_at": timestamp(scene.now), "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
-    said = {name: value for name, value in {**event, **told}.items() if value is not None}
-    return said, canonical_event(said)
-
-
-def _mapping(place: int, told: object) -> Told:
-    if not isinstance(told, Mapping):
-        raise InputError(f"item {place}: expected an object with fields, got {type(told).__name__}")
+def _frame_id(place: int, told: object) -> str:
+    if not isinstance(told, str):
+        raise InputError(f"item {place}: expected a frame_id, got {type(told).__name__}")
     return told

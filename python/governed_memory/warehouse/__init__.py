@@ -21,6 +21,6 @@ from governed_memory.warehouse.store_file import ROLES, StoreFile, named_store
 
 __all__ = [
     "MANIFEST", "ROLES", "StoreFile", "attach", "attach_built", "attached_records", "attached_store", "build", "built_path", "columns", "derivation",
-    "expect_attached", "expect_select", "fragment", "frame", "kept_records", "literal", "manifest", "named_store", "open_built", "open_memory", "open_store_file",
-    "parsed_fragment", "plain_frame", "raw_records", "rows", "rows_as_sql", "seed", "writing",
+    "expect_attached", "expect_select", "fragment", "frame", "kept_records", "literal", "manifest", "named_store", "open_built", "open_memory",
+    "open_store_file", "parsed_fragment", "plain_frame", "raw_records", "rows", "rows_as_sql", "seed", "writing",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ select
     coalesce(cues, []) as cues,
     starts_at,
     ends_at,
+    order_from,
     steps,
     principal,
     session_id,

@@ -12,6 +12,7 @@ select
     verified_steps,
     failed_position,
     reason,
+    follows,
     principal,
     session_id,
     recorded_at,

@@ -1,0 +1,92 @@
+"""Transitions (rule M3): what is told becomes events, the guards judge them, and what passes is written with a note of each refusal, in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from governed_memory.errors import InputError
+from governed_memory.log import LogWriter, canonical_event
+from governed_memory.memory.guards import judge
+from governed_memory.memory.projection import KEYS, Projection
+from governed_memory.memory.proposals import Outcome, Scene, event_of
+
+Told = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What is told, judged: what came of each, and the events and refusals that are to be written."""
+
+    outcomes: list[Outcome]
+    accepted: list[tuple[Told, bytes]]
+    refusals: list[tuple[Told, bytes]]
+
+
+class Transitions:
+    """What changes memory: one writer of the log, and the tables that the guards ask.
+
+    Attributes:
+        writer: this process's slot in the log.
+        projection: the derived tables.
+    """
+
+    def __init__(self, writer: LogWriter, projection: Projection) -> None:
+        """Bring the two together."""
+        self.writer, self.projection = writer, projection
+
+    def put(self, stream: str, told: Iterable[Told], scene: Scene) -> list[Outcome]:
+        """Put what is told before the guards and write what passes, with a note of each refusal, in one step."""
+        proposed = self.propose(stream, told, scene)
+        self.commit({stream: proposed.accepted, "refusals": proposed.refusals}, scene)
+        return proposed.outcomes
+
+    def propose(self, stream: str, told: Iterable[Told], scene: Scene, places: Sequence[int] | None = None) -> Proposed:
+        """What is told, as the guards judge it; nothing is written yet. `places`: where each stands in what was given, from 1."""
+        events = [event_of(stream, as_mapping(place, one), scene) for place, one in enumerate(told, start=1)]
+        encoded = [canonical_event(event) for event in events]
+        if not events:
+            return Proposed([], [], [])
+        self.projection.read_others()
+        verdicts = judge(self.projection, stream, events, encoded)
+        outcomes, accepted = [], {}
+        for place, event, line, verdict in zip(places or range(1, len(events) + 1), events, encoded, verdicts, strict=True):
+            name = event[KEYS[stream]]
+            if verdict.code is None and not verdict.is_held and name not in accepted:
+                accepted[name] = event, line
+                outcomes.append(Outcome(place, name, "written"))
+            elif verdict.code is None:
+                outcomes.append(Outcome(place, name, "held"))
+            else:
+                shown_name = name if isinstance(name, str) else None
+                outcomes.append(Outcome(place, shown_name, "refused", verdict.guard, verdict.code, verdict.requirement))
+        return Proposed(outcomes, list(accepted.values()), [_refusal(stream, outcome, scene) for outcome in outcomes if outcome.code])
+
+    def leave(self, stream: str, event: Told, scene: Scene) -> None:
+        """Write an event that no guard judges: a read, or a refusal."""
+        self.commit({stream: [_control(event, scene)]}, scene)
+
+    def commit(self, events: Mapping[str, Sequence[tuple[Told, bytes]]], scene: Scene) -> None:
+        """Write events, {stream: (event, as it is written)}, all of them or none."""
+        written = {stream: rows for stream, rows in events.items() if rows}
+        seqs = self.writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, scene.at)
+        for stream in written.keys() & KEYS.keys():
+            self.projection.wrote(self.writer.writer, stream, seqs[stream], written[stream])
+
+
+def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
+    return _control({"stream": stream, "target_id": outcome.target_id, "guard": outcome.guard, "code": outcome.code, "place": outcome.place}, scene)
+
+
+def _control(event: Told, scene: Scene) -> tuple[Told, bytes]:
+    told = {"recorded_at": scene.at, "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
+    said = {name: value for name, value in {**event, **told}.items() if value is not None}
+    return said, canonical_event(said)
+
+
+def as_mapping(place: int, told: object) -> Told:
+    """What is told, if it has fields; InputError naming its place if not."""
+    if not isinstance(told, Mapping):
+        raise InputError(f"item {place}: expected an object with fields, got {type(told).__name__}")
+    return told
