@@ -464,3 +464,19 @@ def test_l7_an_entry_of_a_writer_that_was_cut_off_is_none_and_the_next_one_takes
     journal_of(file).write_bytes(b'18\n{"party_id": "cut off"}\n')
     assert main([*PARTY, "--party", "x", "--file", str(file)]) == 0
     assert [json.loads(line)["party_id"] for line in file.read_text().splitlines()] == ["a", "x"]
+
+
+def test_t6_l7_an_owner_entered_after_the_last_record_fails_no_build(tmp_path: Path) -> None:
+    """Whether a supersession had an effect is known only when the register says whose the concept was (T8)."""
+    project = Project(tmp_path)
+    lines = [record("A-1", "fee", by="finance"), record("A-2", "fee", by="finance", valid_from="2026-02-01", supersedes="A-1")]
+    stamped = [{**line, "recorded_at": "2026-02-01"} for line in lines]
+    project.attach("s", write(tmp_path / "s.jsonl", stamped), target_level=0, attests_writers=True, columns={"written_by": "by"})
+    owner = {"concept_id": "fee", "party_id": "finance", "valid_from": "2026-01-01", "recorded_at": "2026-03-01 10:00:00", "recorded_by": "ada", "because": "x"}
+    project.append_to("concept_ownerships", write(tmp_path / "owners.jsonl", [owner]))
+    run = project.dbt("build", "--indirect-selection", "empty", "--select", "+intervals_known_by_now_are_all_intervals")
+    assert run.returncode == 0, run.stdout
+    [(ended,)] = duckdb.connect(str(project.folder / "built.duckdb"), read_only=True).execute(
+        "select in_force_to::varchar from record_intervals where record_id = 'A-1'"
+    ).fetchall()  # fmt: skip
+    assert ended == "2026-01-31"
