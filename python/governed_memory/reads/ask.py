@@ -16,6 +16,7 @@ from governed_memory import warehouse
 from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.host.configuration import INSIDE, OUTSIDE, Caller, Host
+from governed_memory.reads.as_of import without_concepts
 from governed_memory.reads.attest import FAILURES, known_head, refuse_what_fails
 from governed_memory.reads.attestations import place_beside
 from governed_memory.warehouse import StoreFile, literal
@@ -106,7 +107,7 @@ def open_to_ask(
             connection, attached = warehouse.open_store_file(store, {*READS, *reads}, given=given, keeps_rows=is_attested)
         except duckdb.ConversionException as error:
             raise InputError(f"{host.place if host else store.path}: {str(error).partition(chr(10))[0]}") from error
-        notices = refuse_what_fails(connection, store, attached, host, path) if is_attested else []
+        notices = without_concepts(connection, store) + (refuse_what_fails(connection, store, attached, host, path) if is_attested else [])
         return Opened(connection, (store.store_id,), False, attached.notices + notices)
     connection = warehouse.open_built(database, store_id=store)
     names = tuple(row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by store_id"))
