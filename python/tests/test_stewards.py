@@ -480,3 +480,28 @@ def test_t6_l7_an_owner_entered_after_the_last_record_fails_no_build(tmp_path: P
         "select in_force_to::varchar from record_intervals where record_id = 'A-1'"
     ).fetchall()  # fmt: skip
     assert ended == "2026-01-31"
+
+
+def test_l7_the_command_that_a_missing_concept_shows_takes_it_off_the_list(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it is expected of every store, an entry of one store ends nothing."""
+    [(fix,)] = rows(world, "select fix from steward_worklist where concept_id = 'never_there' and rule_id is not null")
+    assert fix.endswith(": `gmem steward expect --concept=never_there --no-longer --by=WHO --because=WHY`") and "every store" in fix
+    project = Project(tmp_path)
+    project.vars["on_date"] = ON_DATE
+    project.attach("s", write(tmp_path / "s.jsonl", RECORDS), target_level=0)
+    file = tmp_path / "expected.jsonl"
+    project.append_to("expected_concepts", file)
+    shared = ["--by", "ada", "--because", "agreed", "--from", "2026-01-01", "--file", str(file), "--database", str(tmp_path / "none.duckdb")]
+    for more in ([], ["--store", "s"]):
+        assert main(["steward", "expect", "--concept", "nps", *more, *shared]) == 0
+    capsys.readouterr()
+    assert main(["steward", "expect", "--concept", "nps", "--store", "t", "--no-longer", *shared]) == 0
+    assert "holds no 'nps' of store 't', so nothing ends; it is expected of every store: leave out --store" in capsys.readouterr().err
+    # Expected of every store and of this one: one gap, and each expectation is taken off by itself.
+    for left in (1, 1, 0):
+        found = project.run("concept_gaps", "steward_worklist").execute("select fix from steward_worklist where concept_id = 'nps'").fetchall()
+        assert len(found) == left
+        if left:
+            command = found[0][0].split("`")[1].replace("=WHO", "=ada").replace("=WHY", "=agreed")
+            assert main([*shlex.split(command)[1:], "--from", "2026-02-01", "--file", str(file), "--database", str(tmp_path / "none.duckdb")]) == 0
+            assert "warning" not in capsys.readouterr().err
