@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any
 import duckdb
 
 from governed_memory import warehouse
-from governed_memory.dates import day, instant
+from governed_memory.dates import date_as_text, day, instant
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.host.configuration import INSIDE, OUTSIDE, Caller, Host
 from governed_memory.reads.as_of import without_concepts
@@ -225,16 +224,12 @@ def _answer(row: dict[str, Any]) -> dict[str, Any]:
         "sides": None if row["sides"] is None else [_side(side) for side in row["sides"]],
         "reasons": row["reasons"],
         "withheld_records": row["withheld_count"],
-        "stable_until": _day(row["stable_until"]),
+        "stable_until": date_as_text(row["stable_until"]),
     }
 
 
 def _side(side: dict[str, Any]) -> dict[str, Any]:
-    return {"record_id": side["record_id"], "value": side["value"], "source": side["source_id"], "valid_from": _day(side["valid_from"])}
-
-
-def _day(value: datetime.date | None) -> str | None:
-    return None if value is None else value.isoformat()
+    return {"record_id": side["record_id"], "value": side["value"], "source": side["source_id"], "valid_from": date_as_text(side["valid_from"])}
 
 
 def caller_without_host(opened: Opened, name: str) -> Caller:
