@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -367,7 +368,7 @@ def elsewhere(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A folder from which the attached files are not found by the names that the project has for them."""
     with duckdb.connect(str(tmp_path / "built.duckdb")) as copy:
         copy.execute(f"attach '{world.folder / 'built.duckdb'}' as world (read_only)")
-        for name in ("stg_build", "record_intervals_built", "int_steward_items", "stg_steward_actions"):
+        for name in ("stg_build", "record_intervals_built", "int_steward_items", "int_worklist_build", "stg_steward_actions"):
             copy.execute(f"create table {name} as from world.main.{name}")
         copy.execute("create table stg_registers as select 'parties' as register_id, '''moved/parties.jsonl''' as location, true as is_appended")
         copy.execute("insert into stg_registers values ('steward_actions', '''moved/trace.jsonl''', true)")
@@ -505,3 +506,17 @@ def test_l7_the_command_that_a_missing_concept_shows_takes_it_off_the_list(world
             command = found[0][0].split("`")[1].replace("=WHO", "=ada").replace("=WHY", "=agreed")
             assert main([*shlex.split(command)[1:], "--from", "2026-02-01", "--file", str(file), "--database", str(tmp_path / "none.duckdb")]) == 0
             assert "warning" not in capsys.readouterr().err
+
+
+def test_l6_a_list_of_an_earlier_build_says_so(world: World, desk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stopped = shutil.copy(world.folder / "built.duckdb", tmp_path / "stopped.duckdb")
+    asked = ["worklist", "list", "--file", str(desk), "--database", str(stopped)]
+    assert main(asked) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "" and f"items on {ON_DATE}" in printed.out
+    with duckdb.connect(str(stopped)) as later:
+        later.execute("create or replace view stg_build as select date '2026-07-09' as on_date, timestamp '2099-01-01 10:00:00' as built_at")
+    assert main(asked) == 0
+    printed = capsys.readouterr()
+    assert "the build of 2099-01-01 10:00:00 (UTC) stopped before it made this list" in printed.err and printed.err.count("\n") == 1
+    assert f"items on {ON_DATE}" in printed.out
