@@ -39,8 +39,8 @@ def _terms(text: str, *, of_a_question: bool) -> set[str]:
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     word_pattern, run_pattern = _patterns()
     for word in word_pattern.findall(folded):
-        for run in run_pattern.findall(word):
-            found |= _pairs(run, of_a_question) if run_pattern.fullmatch(run)[1] else {run[:LONGEST]}  # type: ignore[index]
+        for run in run_pattern.finditer(word):
+            found |= _pairs(run[1], of_a_question) if run[1] else {run[0][:LONGEST]}
     return found
 
 
