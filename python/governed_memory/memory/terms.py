@@ -40,7 +40,7 @@ def _terms(text: str, *, of_a_question: bool) -> set[str]:
     word_pattern, run_pattern = _patterns()
     for word in word_pattern.findall(folded):
         for run in run_pattern.finditer(word):
-            found |= _pairs(run[0], of_a_question) if run[1] else {run[0][:LONGEST]}
+            found |= _pairs(run[1], of_a_question) if run[1] else {run[0][:LONGEST]}
     return found
 
 
