@@ -56,6 +56,12 @@ def judge(projection: Projection, stream: str, events: Sequence[Mapping[str, Any
     return [refused.get(place) or Verdict(_is_held(stream, event, held)) for place, event in enumerate(events)]
 
 
+def is_asked(projection: Projection, transition: str, code: str) -> bool:
+    """Whether `transition_policies` has a condition of a transition and has it on."""
+    sql = "select 1 from main.transition_policies where transition = $transition and code = $code and is_on"
+    return projection.connection.execute(sql, {"transition": transition, "code": code}).fetchone() is not None
+
+
 def put_before_guards(projection: Projection, stream: str, events: Sequence[Mapping[str, Any]], encoded: Sequence[bytes]) -> Mapping[tuple[str, str], str]:
     """Put events where the models read what is judged, and what is held of all that they name where they read that.
 

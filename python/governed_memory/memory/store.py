@@ -13,6 +13,7 @@ from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
+from governed_memory.memory.guards import is_asked
 from governed_memory.memory.projection import Projection
 from governed_memory.memory.proposals import Outcome, Scene, expect_text
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
@@ -195,7 +196,7 @@ class MemoryStore:
         return self._expire_due(now)
 
     def _begin_reading(self, sight: Sight) -> None:
-        if sight.is_global and not sight.caller.reads_all_sessions:
+        if sight.is_global and not sight.caller.reads_all_sessions and is_asked(self._projection, "read", "global_not_allowed"):
             refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
             self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
             raise InputError(
