@@ -1,15 +1,20 @@
 {#- Whether a caller may read a cell (M5, G5): its session first, local unless the read is global and the caller may; then whom it is for. Who
     wrote a cell knows it. `on_date`: only cells that were there by the end of that day, and alive then. -#}
 {% macro readable(cells, reader) -%}
-    (
-        {{ cells }}.session_id is null or {{ reader.is_global }}
-        or ({{ cells }}.session_id = {{ reader.session_id }} and {{ cells }}.principal = {{ reader.principal }})
-    )
+    {{ governed_memory.of_session(cells, reader) }}
     and (
         {{ cells }}.principal = {{ reader.principal }}
         or {{ governed_memory.is_visible(cells ~ '.is_restricted', cells ~ '.release_to', reader.parties, reader.boundary) }}
     )
     and ({{ reader.on_date }} is null or {{ cells }}.recorded_at < {{ reader.on_date }} + 1)
+{%- endmacro %}
+
+{#- Whether something told belongs to the reader's session: the same name with another principal is another session. -#}
+{% macro of_session(told, reader) -%}
+    (
+        {{ told }}.session_id is null or {{ reader.is_global }}
+        or ({{ told }}.session_id = {{ reader.session_id }} and {{ told }}.principal = {{ reader.principal }})
+    )
 {%- endmacro %}
 
 {#- The cells that match a question, the best first (M5). The share of the question's words that a cell has decides; a system that is asked for

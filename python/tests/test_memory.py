@@ -13,10 +13,10 @@ from memory_stores import ANN, NOON, cell, events, frame, later, recalled, sight
 
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
-from governed_memory.log import LogWriter, canonical_event
+from governed_memory.log import LogWriter, canonical_event, timestamp
 from governed_memory.memory import MemoryStore, Outcome, Sight
 from governed_memory.memory.frames import bound
-from governed_memory.memory.proposals import Scene, timestamp
+from governed_memory.memory.proposals import Scene
 
 POLICIES = Path(__file__).parents[2] / "seeds/profile/memory/transition_policies.csv"
 
@@ -272,5 +272,3 @@ def test_a_read_across_sessions_needs_a_caller_who_may(store: MemoryStore, place
     assert [found["cell_id"] for found in store.recall("printer", may)] == ["c1"]
     store._projection.connection.execute("update main.transition_policies set is_on = false where transition = 'read'")
     assert [found["cell_id"] for found in store.recall("printer", sight(is_global=True))] == ["c1"]
-
-

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, shown
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False)
 CONTAINERS = (dict, list, tuple)
@@ -30,6 +31,31 @@ def canonical_event(event: Mapping[str, Any]) -> bytes:
     except (TypeError, ValueError):
         # Not from the error: it may quote what the event holds.
         raise InputError("an event is a JSON object: texts as keys, and as values texts, finite numbers, true, false, null, lists and objects") from None
+
+
+def timestamp(instant: datetime.datetime) -> str:
+    """An instant as events write it: UTC, to the microsecond."""
+    # Not strftime, which writes the year 900 as 900.
+    return in_utc(instant).isoformat(timespec="microseconds") + "Z"
+
+
+def in_utc(instant: datetime.datetime) -> datetime.datetime:
+    """An instant as tables have it: in UTC, without a zone. One that names none is in UTC."""
+    return instant.astimezone(datetime.UTC).replace(tzinfo=None) if instant.tzinfo else instant
+
+
+def expect_text(what: str, given: object) -> str:
+    """A text as it was given.
+
+    Raises:
+        InputError: it is none, or holds an unpaired surrogate, which no file or table can hold.
+    """
+    try:
+        if isinstance(given, str) and given.encode() is not None:
+            return given
+    except UnicodeEncodeError:
+        raise InputError(f"{what}: {shown(given)} holds an unpaired surrogate, which is no text; write the character itself") from None
+    raise InputError(f"{what}: expected a text, got {type(given).__name__}")
 
 
 def _refuse_keys_that_are_no_texts(value: Any) -> None:

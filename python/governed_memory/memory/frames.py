@@ -98,14 +98,14 @@ class Finding:
         return [{"from_cell_id": self.frame_id, "to_cell_id": cell_id, "link_type": "replay"} for cell_id in self.cells_to_link]
 
 
-def bound(projection: Projection, frames: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def bound(projection: Projection, frames: Sequence[Mapping[str, Any]], sight: Sight | None = None) -> list[dict[str, Any]]:
     """The frames with their steps as they are bound: in order, each with the fingerprint that its cell has now (rule M6).
 
     Steps are told as cell ids, or as objects with cell_id and position, in any order. A frame that cannot be bound is left as it is, for the
-    guards to say why. Entities and cues are sets, so their order is none.
+    guards to say why. Entities and cues are sets, so their order is none. With a sight, cells that cannot be read from there are none.
     """
     told = [_unordered(frame) for frame in frames]
-    put_before_guards(projection, "frames", told, [canonical_event({"steps": frame.get("steps")}) for frame in told])
+    put_before_guards(projection, "frames", told, [canonical_event({"steps": frame.get("steps")}) for frame in told], sight)
     steps = defaultdict(list)
     for step in rows(projection.connection, "select * from main.int_bound_steps where is_bindable order by place, position"):
         steps[step["place"]].append(step)

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from governed_memory.errors import InputError, shown
-from governed_memory.log import canonical_event
+from governed_memory.errors import InputError
+from governed_memory.log import canonical_event, expect_text, timestamp
 from governed_memory.memory.projection import KEYS
+from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
@@ -50,12 +51,14 @@ class Scene:
         principal: the authenticated one who asks.
         session_id: the session; None outside of any.
         now: the instant; in UTC, if it names no zone.
+        sight: from where they know other cells; None for an operator, who knows all of them.
     """
 
     transition: str
     principal: str
     session_id: str | None
     now: datetime.datetime
+    sight: Sight | None = None
 
     def __post_init__(self) -> None:
         """Refuse a transition of nobody.
@@ -65,20 +68,6 @@ class Scene:
         """
         if not expect_text("principal", self.principal).strip():
             raise InputError("principal: is blank; name the authenticated one who asks")
-
-
-def expect_text(what: str, given: object) -> str:
-    """A text as it was given.
-
-    Raises:
-        InputError: it is none, or holds an unpaired surrogate, which no file or table can hold.
-    """
-    try:
-        if isinstance(given, str) and given.encode() is not None:
-            return given
-    except UnicodeEncodeError:
-        raise InputError(f"{what}: {shown(given)} holds an unpaired surrogate, which is no text; write the character itself") from None
-    raise InputError(f"{what}: expected a text, got {type(given).__name__}")
 
 
 def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
@@ -123,17 +112,6 @@ def remade_fingerprint(stream: str, event: Mapping[str, Any]) -> str:
 
 def _fingerprint(said: Mapping[str, Any], principal: object, session_id: object) -> str:
     return hashlib.sha256(canonical_event({"said": said, "principal": principal, "session": session_id})).hexdigest()
-
-
-def timestamp(instant: datetime.datetime) -> str:
-    """An instant as events write it: UTC, to the microsecond."""
-    # Not strftime, which writes the year 900 as 900.
-    return in_utc(instant).isoformat(timespec="microseconds") + "Z"
-
-
-def in_utc(instant: datetime.datetime) -> datetime.datetime:
-    """An instant as tables have it: in UTC, without a zone. One that names none is in UTC."""
-    return instant.astimezone(datetime.UTC).replace(tzinfo=None) if instant.tzinfo else instant
 
 
 def written(given: object) -> object:

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from governed_memory.host.configuration import Caller
-from governed_memory.memory.proposals import expect_text, in_utc
+from governed_memory.log import expect_text, in_utc
 from governed_memory.memory.terms import query_terms
 from governed_memory.warehouse import fragment, literal, rows
 
@@ -63,18 +63,26 @@ def recalled(connection: duckdb.DuckDBPyConnection, query: str, sight: Sight, *,
     if not terms:
         return []
     sql = fragment("recalled", terms=", ".join(map(literal, terms)), count=str(len(terms)))
-    return rows(connection, sql, sight.asked() | {"asked_system": system, "clock": sight.clock(), "takes_expired": takes_expired, "most": most})
+    asked = {"asked_system": system, "clock": sight.clock(), "takes_expired": takes_expired, "most": most}
+    return _without_unreadable_sources(connection, rows(connection, sql, sight.asked() | asked), sight)
 
 
 def shown(connection: duckdb.DuckDBPyConnection, cell_id: str, sight: Sight) -> dict[str, Any] | None:
     """A cell with its state, its links and what was said of it; None where there is none that the caller may read."""
     found = rows(connection, fragment("shown_cell"), sight.asked() | {"cell_id": cell_id, "clock": sight.clock()})
-    return found[0] if found else None
+    return _without_unreadable_sources(connection, found, sight)[0] if found else None
 
 
 def readable(connection: duckdb.DuckDBPyConnection, ids: Collection[str], sight: Sight) -> set[str]:
     """Which of these cells the caller may read."""
     return {row["cell_id"] for row in rows(connection, fragment("readable_ids"), sight.asked() | {"ids": list(ids)})}
+
+
+def _without_unreadable_sources(connection: duckdb.DuckDBPyConnection, cells: list[dict[str, Any]], sight: Sight) -> list[dict[str, Any]]:
+    """The cells, each naming those of its sources that the caller may read: of the others not even the identifier crosses (rule G7)."""
+    named = {name for cell in cells for name in cell["source_ids"]}
+    known = readable(connection, named, sight) if named else set()
+    return [{**cell, "source_ids": [name for name in cell["source_ids"] if name in known]} for cell in cells]
 
 
 def due(connection: duckdb.DuckDBPyConnection, now: datetime.datetime) -> list[dict[str, Any]]:

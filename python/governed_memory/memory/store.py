@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter
+from governed_memory.log import LogWriter, Read, Witness, expect_text, utc_now
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
-from governed_memory.memory.guards import is_asked
+from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import Projection
-from governed_memory.memory.proposals import Outcome, Scene, expect_text
+from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
 from governed_memory.memory.transitions import Told, Transitions, as_mapping
 
 # Who tells of a time to live that is over.
 CLOCK = "clock"
-
-
-def utc_now() -> datetime.datetime:
-    """The clock that is used where none is passed in."""
-    return datetime.datetime.now(datetime.UTC)
+# The transition by which each stream is told.
+TOLD = {"cells": "write", "links": "link", "frames": "bind"}
 
 
 class MemoryStore:
     """One memory, opened to be written and read.
 
     Any number of processes may have it open: each writes in a slot of its own, and sees what the others have committed at its next write or read.
+
+    Attributes:
+        witness: leaves the events of other governed reads of this process in the same log.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class MemoryStore:
         self._log, self._heads = Path(place) / "log", Path(heads) if heads else None
         self._clock = clock
         self._writer = LogWriter(self._log, self._heads, keys=keys)
+        self.witness = Witness(self._writer, clock)
         try:
             self._projection = Projection(self._log, self._heads)
         except BaseException:
@@ -127,6 +129,24 @@ class MemoryStore:
         self._transitions.commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
         return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
 
+    def tell(self, stream: str, told: Iterable[Told], sight: Sight) -> list[Outcome]:
+        """Write cells, link them or bind them for somebody who knows only what they may read from their session.
+
+        To them any other cell is one that is not held, however it is named, so that no refusal says that it is there (rule G7).
+
+        Args:
+            stream: 'cells', 'links' or 'frames'.
+            told: as `write`, `link` and `bind` take it.
+            sight: who writes, in which session and when.
+
+        Raises:
+            InputError: as `write`.
+        """
+        scene = Scene(TOLD[stream], sight.caller.name, sight.session_id, sight.now, replace(sight, is_global=False))
+        given = [as_mapping(place, one) for place, one in enumerate(told, start=1)]
+        self._projection.catch_up()
+        return self._transitions.put(stream, bound(self._projection, given, scene.sight) if stream == "frames" else given, scene)
+
     def recall(self, query: str, sight: Sight, *, system: str | None = None, takes_expired: bool = False, most: int = 10) -> list[dict[str, Any]]:
         """The cells that match a question and that the caller may read, the best first, each with the parts of its score; the read leaves an event.
 
@@ -157,7 +177,8 @@ class MemoryStore:
         expect_text("cell_id", cell_id)
         self._begin_reading(sight)
         found = shown(self._projection.connection, cell_id, sight)
-        self._leave_read("show", cell_id, [cell_id] if found else [], sight)
+        # What was asked for is not noted where it may be the name of a cell that is withheld (G7).
+        self._leave_read("show", cell_id if found else None, [cell_id] if found else [], sight)
         return found
 
     def frame(self, frame_id: str, sight: Sight) -> dict[str, Any] | None:
@@ -171,7 +192,7 @@ class MemoryStore:
         expect_text("frame_id", frame_id)
         self._begin_reading(sight)
         found = frame_read(self._projection.connection, frame_id, sight)
-        self._leave_read("frame", frame_id, [frame_id] if found else [], sight)
+        self._leave_read("frame", frame_id if found else None, [frame_id] if found else [], sight)
         return found
 
     def readable(self, cell_ids: Collection[str], sight: Sight) -> set[str]:
@@ -196,12 +217,15 @@ class MemoryStore:
         return self._expire_due(now)
 
     def _begin_reading(self, sight: Sight) -> None:
-        if sight.is_global and not sight.caller.reads_all_sessions and is_asked(self._projection, "read", "global_not_allowed"):
+        is_beyond = sight.is_global and not sight.caller.reads_all_sessions
+        expected = requirement(self._projection, "read", "global_not_allowed") if is_beyond else None
+        if expected is not None:
             refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
             self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
-            raise InputError(
-                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller"
-            )
+            raise NotAllowedError(
+                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller",
+                refused["guard"], refused["code"], expected,
+            )  # fmt: skip
         self._projection.catch_up()
         if self._expire_due(sight.now):
             self._projection.catch_up()
@@ -214,12 +238,10 @@ class MemoryStore:
         ]
         return self._transitions.put("annotations", told, Scene("expire", CLOCK, None, now)) if told else []
 
-    def _leave_read(self, kind: str, query: str, found: Sequence[str], sight: Sight) -> None:
-        read = {
-            "read_kind": kind, "query": query, "outcome": "found" if found else "nothing", "found_ids": list(found), "is_global": sight.is_global,
-            "on_date": sight.on_date.isoformat() if sight.on_date else None,
-        }  # fmt: skip
-        self._transitions.leave("reads", read, Scene("read", sight.caller.name, sight.session_id, sight.now))
+    def _leave_read(self, kind: str, query: str | None, found: Sequence[str], sight: Sight) -> None:
+        on_date = sight.on_date.isoformat() if sight.on_date else None
+        read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id)
+        self.witness.note(sight.caller.name, [read], sight.now)
 
     def close(self) -> None:
         """Give the slot back."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.log import LogWriter, canonical_event
+from governed_memory.log import LogWriter, canonical_event, timestamp
 from governed_memory.memory.guards import judge
 from governed_memory.memory.projection import KEYS, Projection
-from governed_memory.memory.proposals import Outcome, Scene, event_of, timestamp
+from governed_memory.memory.proposals import Outcome, Scene, event_of
 
 Told = Mapping[str, Any]
 
@@ -54,7 +54,7 @@ class Transitions:
             return Proposed([], [], [])
         events, encoded = [event for event, _ in made], [line for _, line in made]
         self.projection.read_others()
-        verdicts = judge(self.projection, stream, events, encoded)
+        verdicts = judge(self.projection, stream, events, encoded, scene.sight)
         outcomes, accepted = [], {}
         for place, event, line, verdict in zip(places or range(1, len(events) + 1), events, encoded, verdicts, strict=True):
             name = event[KEYS[stream]]

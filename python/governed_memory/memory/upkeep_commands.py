@@ -8,11 +8,10 @@ from pathlib import Path
 
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
-from governed_memory.log import archive, prune, seal, verify
+from governed_memory.log import archive, prune, seal, timestamp, verify
 from governed_memory.memory.built import edited_rows
 from governed_memory.memory.ingest import ORDER, ingest
 from governed_memory.memory.options import add_folder, add_place, caller_of, folder_of, instant_of, opened
-from governed_memory.memory.proposals import timestamp
 from governed_memory.warehouse import build, open_memory
 
 # Refused things named one by one; the rest is counted.

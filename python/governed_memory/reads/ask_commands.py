@@ -13,9 +13,11 @@ from typing import Any
 from governed_memory.errors import InputError
 from governed_memory.file_options import add_reading
 from governed_memory.host.configuration import Caller, Host, expect_policy, read_host
+from governed_memory.log import Witness
 from governed_memory.overlay.forms.as_file import add_form
 from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, explain, open_to_ask, read_questions
 from governed_memory.reads.named import store_named
+from governed_memory.reads.noted import add_memory, of_answer, witness_for
 from governed_memory.warehouse import StoreFile
 
 
@@ -39,6 +41,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--attestations", metavar="FILE", help="for a file: what its host signed of it (default: the .attestations beside it, if there)")
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
     parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    add_memory(parser)
     parser.set_defaults(run=run_ask)
 
 
@@ -58,13 +61,21 @@ def run_ask(arguments: argparse.Namespace) -> int:
         raise InputError("--policy is for a store file; an attached store has the policy that its project states")
     elif arguments.attestations:
         raise InputError("--attestations is for a store file; what an attached store's are worth was found out before the build (docs/attestations.md)")
+    with witness_for(arguments, host) as witness:
+        return _run_ask(arguments, host, store, witness)
+
+
+def _run_ask(arguments: argparse.Namespace, host: Host | None, store: StoreFile | str | None, witness: Witness) -> int:
     opened = open_to_ask(store, arguments.database, host, arguments.attestations)
     for notice in opened.notices:
         print(f"gmem ask: notice: {notice}", file=sys.stderr)
     caller = None if arguments.caller is None else named_caller(opened, host, arguments.caller)
     if arguments.questions is not None:
         named = store if isinstance(store, str) else None
-        for answer in ask(opened, read_questions(arguments.questions, host, opened, default=caller, as_of=arguments.as_of, store=named)):
+        questions = read_questions(arguments.questions, host, opened, default=caller, as_of=arguments.as_of, store=named)
+        answers = ask(opened, questions)
+        _note(witness, "ask", answers)
+        for answer in answers:
             print(json.dumps(answer, ensure_ascii=False))
         return 0
     if caller is None or arguments.as_of is None:
@@ -74,8 +85,15 @@ def run_ask(arguments: argparse.Namespace) -> int:
     [answer] = ask(opened, [question])
     if arguments.explain:
         answer["explanation"] = explain(opened, question)
+    _note(witness, "explain" if arguments.explain else "ask", [answer])
     print(json.dumps(answer, ensure_ascii=False, indent=1) if arguments.json else "\n".join(answer_lines(answer)))
     return 0
+
+
+def _note(witness: Witness, kind: str, answers: list[dict[str, Any]]) -> None:
+    """Note the answers, all of one caller in one step."""
+    for caller, of_caller in groupby(sorted(answers, key=lambda answer: str(answer["caller"])), key=lambda answer: str(answer["caller"])):
+        witness.note(caller, [of_answer(kind, answer) for answer in of_caller])
 
 
 def with_policy(store: StoreFile, policy: str | None, host: Host | None) -> StoreFile:

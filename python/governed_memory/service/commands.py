@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+from uuid import uuid4
 
 from governed_memory.errors import InputError
-from governed_memory.host.configuration import read_host
+from governed_memory.host.configuration import Caller, Host, read_host
+from governed_memory.memory import MemoryStore
 from governed_memory.reads.ask_commands import with_policy
+from governed_memory.reads.noted import memory_place
 from governed_memory.service.served import Served
+from governed_memory.service.shared_memory import SharedMemory
 from governed_memory.service.tokens import Tokens
 from governed_memory.warehouse import StoreFile, named_store
 
@@ -25,6 +31,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
     parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    parser.add_argument("--memory", metavar="DIR", help="let callers remember and recall here, and note all reads here (default: GMEM_MEMORY, else no)")
     parser.set_defaults(run=run_serve)
 
 
@@ -46,10 +53,26 @@ def run_serve(arguments: argparse.Namespace) -> int:
     caller = None if arguments.caller is None else host.caller(arguments.caller)
     place = None if arguments.http is None else _place(arguments.http)
     tokens = None if arguments.http is None else Tokens(host)
-    served = Served(store, arguments.database, host)
-    with served.opened() as opened:
-        for notice in opened.notices:
-            print(f"gmem serve: notice: {notice}", file=sys.stderr)
+    with _memory(memory_place(arguments.memory), host, caller) as memory:
+        served = Served(store, arguments.database, host, memory)
+        with served.opened() as opened:
+            for notice in opened.notices:
+                print(f"gmem serve: notice: {notice}", file=sys.stderr)
+        _serve(served, caller, tokens, place)
+    return 0
+
+
+@contextmanager
+def _memory(place: str | None, host: Host, caller: Caller | None) -> Iterator[SharedMemory | None]:
+    if place is None:
+        yield None
+        return
+    with MemoryStore(place, keys=host.keys) as store:
+        # One process serves one connection on standard input and output, and that is a session.
+        yield SharedMemory(store, own_session=f"mcp-{uuid4().hex}" if caller else None)
+
+
+def _serve(served: Served, caller: Caller | None, tokens: Tokens | None, place: tuple[str, int] | None) -> None:
     from governed_memory.service.mcp_server import serve_http, serve_stdio
 
     if caller is not None:
@@ -58,7 +81,6 @@ def run_serve(arguments: argparse.Namespace) -> int:
         if not _is_loopback(place[0]):
             print("gmem serve: notice: tokens and records cross the network in the clear; put it behind something that speaks TLS", file=sys.stderr)
         serve_http(served, tokens, *place)
-    return 0
 
 
 def _place(text: str) -> tuple[str, int]:

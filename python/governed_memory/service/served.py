@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from governed_memory.host.configuration import Host
 from governed_memory.reads.ask import Opened, open_to_ask
 from governed_memory.reads.released import READS
+from governed_memory.service.shared_memory import SharedMemory
 from governed_memory.warehouse import StoreFile
 
 
@@ -21,11 +22,13 @@ class Served:
         store: a file, the name of an attached store, or None for every attached store.
         database: the built database; by default the one GMEM_DATABASE names.
         host: the host's configuration.
+        memory: what its callers remember; None where it serves records only.
     """
 
     store: StoreFile | str | None
     database: str | None
     host: Host
+    memory: SharedMemory | None = None
     _file: Opened | None = None
     _signature: tuple[tuple[str, int, int], ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock)
