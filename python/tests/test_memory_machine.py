@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from generated import TIMES
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from memory_stores import cell, frame, later, sight, tables
@@ -190,7 +190,15 @@ class Memory(RuleBasedStateMachine):
             del projection.read_others
 
 
+# No shrinking: a failing run is a dozen steps long already, and each more of them opens memories.
 Memory.TestCase.settings = settings(
-    max_examples=8 * TIMES, stateful_step_count=16, derandomize=TIMES == 1, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False
+    max_examples=8 * TIMES,
+    stateful_step_count=16,
+    derandomize=TIMES == 1,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+    phases=(Phase.generate,),
 )
 TestMemory = Memory.TestCase
