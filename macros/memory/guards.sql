@@ -45,8 +45,18 @@
     coalesce(held.fingerprint, first_value(judged.fingerprint) over (partition by judged.{{ key }} order by judged.place)) <> judged.fingerprint
 {%- endmacro %}
 
-{#- Rows with `event` as JSON, as clauses to begin a model with; the last of them, `judged`, has place, the event's fields, and whether it has
-    one that the stream has not (has_unknown_field) or one of another type than its own (has_malformed_field).
+{#- More bytes than an event may have, all fields together: dbt reads the log with a limit of 64 MiB for a line. -#}
+{% macro is_too_long() -%}
+    judged.event_bytes > 33554432
+{%- endmacro %}
+
+{#- An instant as events write it. An engine reads more as one: 'epoch', 'infinity', 2026-1-1. -#}
+{% macro instant_pattern() -%}
+    [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z
+{%- endmacro %}
+
+{#- Rows with `event` as JSON, as clauses to begin a model with; the last of them, `judged`, has place, the event's fields, how long it is
+    (event_bytes), and whether it has a field that the stream has not (has_unknown_field) or one of another type than its own (has_malformed_field).
 
     Both are asked of the row alone, of the types of all its fields in one reading of it, and once: planning a write of one row is most of its time. -#}
 {% macro judged_events(stream) -%}
@@ -55,6 +65,7 @@ typed as (
     select
         place,
         event,
+        strlen(event) as event_bytes,
         json_type(event, ['$.{{ fields | join("', '$.") }}']) as types,
         unnest(from_json(event, '{{ governed_memory.log_shape(stream) }}'))
     from {{ governed_memory.relation('int_judged_' ~ stream) }}
@@ -72,7 +83,8 @@ judged as materialized (
 {#- Whether a row of `typed` has a field of another type than its own: by its JSON type, by what a list holds, and where it cannot be read as its type. -#}
 {% macro malformed_fields(fields) -%}
     {%- set others = {
-        'text': "<> 'VARCHAR'", 'time': "<> 'VARCHAR'", 'number': "not in ('BIGINT', 'UBIGINT', 'DOUBLE')", 'flag': "<> 'BOOLEAN'", 'object': "<> 'OBJECT'"
+        'text': "<> 'VARCHAR'", 'time': "<> 'VARCHAR'", 'number': "not in ('BIGINT', 'UBIGINT', 'DOUBLE')",
+        'whole': "not in ('BIGINT', 'UBIGINT')", 'flag': "<> 'BOOLEAN'", 'object': "<> 'OBJECT'"
     } -%}
     {%- set asked = [] -%}
     {%- for field, type in fields.items() -%}
@@ -80,6 +92,9 @@ judged as materialized (
         {%- set kind = governed_memory.json_kind(type) -%}
         {%- do asked.append(found ~ ' ' ~ others.get(kind, "<> 'ARRAY'")) -%}
         {%- if type in ['timestamp', 'date', 'bigint'] -%} {%- do asked.append(found ~ ' is not null and ' ~ field ~ ' is null') -%} {%- endif -%}
+        {%- if type == 'timestamp' -%}
+            {%- do asked.append("not regexp_full_match(event ->> '$." ~ field ~ "', '" ~ governed_memory.instant_pattern() ~ "')") -%}
+        {%- endif -%}
         {%- if kind == 'texts' -%}
             {%- do asked.append('case when ' ~ found ~ " is not null then not list_has_all(['VARCHAR'], json_type(event, '$." ~ field ~ "[*]')) end") -%}
         {%- endif -%}

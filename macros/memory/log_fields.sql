@@ -70,6 +70,6 @@
 
 {#- What a field of this type may hold, in words of JSON. -#}
 {% macro json_kind(type) -%}
-    {%- set kinds = {'varchar': 'text', 'varchar[]': 'texts', 'double': 'number', 'bigint': 'number', 'boolean': 'flag', 'timestamp': 'time', 'date': 'time', 'json': 'object'} -%}
+    {%- set kinds = {'varchar': 'text', 'varchar[]': 'texts', 'double': 'number', 'bigint': 'whole', 'boolean': 'flag', 'timestamp': 'time', 'date': 'time', 'json': 'object'} -%}
     {{- return(kinds.get(type, 'list')) -}}
 {%- endmacro %}

@@ -1,15 +1,20 @@
 {#- Whether a caller may read a cell (M5, G5): its session first, local unless the read is global and the caller may; then whom it is for. Who
     wrote a cell knows it. `on_date`: only cells that were there by the end of that day, and alive then. -#}
 {% macro readable(cells, reader) -%}
-    (
-        {{ cells }}.session_id is null or {{ reader.is_global }}
-        or ({{ cells }}.session_id = {{ reader.session_id }} and {{ cells }}.principal = {{ reader.principal }})
-    )
+    {{ governed_memory.of_session(cells, reader) }}
     and (
         {{ cells }}.principal = {{ reader.principal }}
         or {{ governed_memory.is_visible(cells ~ '.is_restricted', cells ~ '.release_to', reader.parties, reader.boundary) }}
     )
     and ({{ reader.on_date }} is null or {{ cells }}.recorded_at < {{ reader.on_date }} + 1)
+{%- endmacro %}
+
+{#- Whether something told belongs to the reader's session: the same name with another principal is another session. -#}
+{% macro of_session(told, reader) -%}
+    (
+        {{ told }}.session_id is null or {{ reader.is_global }}
+        or ({{ told }}.session_id = {{ reader.session_id }} and {{ told }}.principal = {{ reader.principal }})
+    )
 {%- endmacro %}
 
 {#- The cells that match a question, the best first (M5). The share of the question's words that a cell has decides; a system that is asked for
@@ -62,10 +67,10 @@ parts as (
         case when readable.system = {{ asked_system }} then 0.5 else 0.0 end / {{ terms_count }} as system_part,
         0.2 * coalesce(readable.confidence, 0.0) / {{ terms_count }} as confidence_part,
         0.15 * coalesce(readable.importance, 0.0) / {{ terms_count }} as importance_part,
-        0.14 * least(coalesce(weights.link_weight, 0), 1)::double / {{ terms_count }} as link_part
+        0.14 * least(1.0, coalesce(weights.link_weight, 0.0)::double) / {{ terms_count }} as link_part
     from readable
     left join {{ governed_memory.relation('int_expiries') }} as expiries on readable.cell_id = expiries.cell_id
-    left join {{ governed_memory.relation('cell_link_weights') }} as weights on readable.cell_number = weights.cell_number
+    left join {{ governed_memory.relation('cell_link_weights') }} as weights on readable.cell_id = weights.cell_id
     where {{ takes_expired }} or coalesce(least(readable.expires_at, expiries.expired_at) > {{ clock }}, true)
 ),
 

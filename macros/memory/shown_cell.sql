@@ -1,5 +1,5 @@
 {#- One cell with what became of it, its links and what was said of it, if the reader may read it. Of a link whose other end they may not read,
-    nothing is told (G7). -#}
+    or that was told in another session, nothing is told (G7). -#}
 {% macro shown_cell(cell_id, clock, reader) -%}
 with
 
@@ -22,7 +22,7 @@ neighbours as (
     inner join {{ governed_memory.relation('links') }} as links on mine.cell_id in (links.from_cell_id, links.to_cell_id)
     inner join {{ governed_memory.relation('cells') }} as cells
         on cells.cell_id = case when links.from_cell_id = mine.cell_id then links.to_cell_id else links.from_cell_id end
-    where {{ governed_memory.readable('cells', reader) }}
+    where {{ governed_memory.readable('cells', reader) }} and {{ governed_memory.of_session('links', reader) }}
     group by mine.cell_id
 ),
 

@@ -10,6 +10,8 @@ conditions as (
         {{ governed_memory.broken_conditions({
             'field_unknown': 'judged.has_unknown_field',
             'field_malformed': 'judged.has_malformed_field',
+            'event_too_long': governed_memory.is_too_long(),
+            'id_blank': "trim(judged.annotation_id) = ''",
             'kind_unknown': "coalesce(judged.kind, '') not in ('note', 'decay', 'doubt', 'trust')",
             'half_life_missing': "judged.kind = 'decay' and not coalesce(judged.half_life_seconds > 0, false)",
             'reason_missing': "coalesce(trim(judged.reason), '') = ''",

@@ -24,6 +24,8 @@ conditions as (
         {{ governed_memory.broken_conditions({
             'field_unknown': 'judged.has_unknown_field',
             'field_malformed': 'judged.has_malformed_field',
+            'event_too_long': governed_memory.is_too_long(),
+            'id_blank': "trim(judged.cell_id) = ''",
             'system_unknown': 'systems.system is null',
             'content_missing': "coalesce(trim(judged.content), '') = ''",
             'content_too_long': 'strlen(judged.content) > 16777216',

@@ -19,6 +19,8 @@ conditions as (
         {{ governed_memory.broken_conditions({
             'field_unknown': 'judged.has_unknown_field',
             'field_malformed': 'judged.has_malformed_field',
+            'event_too_long': governed_memory.is_too_long(),
+            'id_blank': "trim(judged.link_id) = ''",
             'link_type_unknown': 'types.link_type is null',
             'weight_out_of_range': 'not judged.weight between 0 and 1',
             'self_link': 'judged.from_cell_id = judged.to_cell_id',

@@ -2,7 +2,8 @@
 
 GovernedMemoryError
 └── InputError    a file, table, argument or record cannot be used; the message says what, where and what to do
-    └── BusyError    another process holds it; the same will work when that one has ended
+    ├── BusyError    another process holds it; the same will work when that one has ended
+    └── NotAllowedError    who asks may not; it is refused by a guard of memory
 """
 
 from __future__ import annotations
@@ -22,6 +23,15 @@ class InputError(GovernedMemoryError):
 
 class BusyError(InputError):
     """Another process holds what is needed; later the same will work."""
+
+
+class NotAllowedError(InputError):
+    """Whoever asks may not: a guard of memory refuses it (rule M3)."""
+
+    def __init__(self, message: str, guard: str, code: str, requirement: str) -> None:
+        """A refusal by this guard, with the condition that is broken and what is expected instead."""
+        super().__init__(message)
+        self.guard, self.code, self.requirement = guard, code, requirement
 
 
 SHOWN = 200

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from governed_memory.errors import BusyError, InputError
-from governed_memory.log import LogWriter, canonical_event, positions, rows_since, verify
+from governed_memory.log import LogWriter, canonical_event, positions, rows_at, rows_since, verify
 
 AT = "2026-10-01T00:00:00Z"
 
@@ -83,7 +83,7 @@ def test_a_line_is_as_documented(log: Path) -> None:
     assert head["head"] == {
         "writer": "w001",
         "commit": 1,
-        "recorded_at": AT,
+        "at": AT,
         "streams": {"cells": {"segments": 1, "seq": 1, "chain": json.loads(lines[0])["chain"], "bytes": len(lines[0]), "pruned": None}},
     }
 
@@ -196,3 +196,15 @@ def test_what_would_be_no_row_is_refused(log: Path, given: dict[str, list[bytes]
         with pytest.raises(InputError):
             writer.append({"links": [event(1)], **given}, AT)
         assert positions(log) == {}
+
+
+def test_single_rows_are_read_as_the_log_holds_them_now(log: Path) -> None:
+    with LogWriter(log, writer="a", segment_bytes=2000) as writer, LogWriter(log, writer="b") as other:
+        for first in range(1, 401, 20):
+            writer.append({"cells": [event(number) for number in range(first, first + 20)]}, AT)
+        other.append({"cells": [event(1000)], "links": [event(2000)]}, AT)
+    assert len(list((log / "a").glob("cells.*.jsonl"))) > 3
+    wanted = {("a", "cells"): [400, 7, 8, 150, 152, 7, 0, 401, -1], ("b", "links"): {1}, ("b", "frames"): {1}, ("none", "cells"): {1}}
+    found = [(row.writer, row.stream, row.seq, json.loads(row.event)["id"]) for row in rows_at(log, None, wanted)]
+    assert found == [("a", "cells", number, f"e{number}") for number in (7, 8, 150, 152, 400)] + [("b", "links", 1, "e2000")]
+    assert list(rows_at(log, None, {})) == []

@@ -48,6 +48,8 @@ conditions as (
         {{ governed_memory.broken_conditions({
             'field_unknown': 'judged.has_unknown_field or step_shapes.has_unknown_field',
             'field_malformed': 'judged.has_malformed_field or step_shapes.has_malformed_step',
+            'event_too_long': governed_memory.is_too_long(),
+            'id_blank': "trim(judged.frame_id) = ''",
             'scene_missing': "coalesce(trim(judged.scene), '') = ''",
             'goal_missing': "coalesce(trim(judged.goal), '') = ''",
             'action_missing': "coalesce(trim(judged.action), '') = ''",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +32,17 @@ def canonical_event(event: Mapping[str, Any]) -> bytes:
     except (TypeError, ValueError):
         # Not from the error: it may quote what the event holds.
         raise InputError("an event is a JSON object: texts as keys, and as values texts, finite numbers, true, false, null, lists and objects") from None
+
+
+def timestamp(instant: datetime.datetime) -> str:
+    """An instant as events write it: UTC, to the microsecond."""
+    # Not strftime, which writes the year 900 as 900.
+    return in_utc(instant).isoformat(timespec="microseconds") + "Z"
+
+
+def in_utc(instant: datetime.datetime) -> datetime.datetime:
+    """An instant as tables have it: in UTC, without a zone. One that names none is in UTC."""
+    return instant.astimezone(datetime.UTC).replace(tzinfo=None) if instant.tzinfo else instant
 
 
 def _refuse_keys_that_are_no_texts(value: Any) -> None:

@@ -1,5 +1,5 @@
-"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`. Tools for operators: who calls is
-what they say with --principal, and no boundary (rule G8)."""
+"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, and `gmem frame`. Tools for
+operators: who calls is what they say with --principal, and no boundary (rule G8)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from governed_memory.errors import InputError, one_line, shown
 from governed_memory.host.configuration import Host, read_host
+from governed_memory.memory.frame_commands import register_frames
 from governed_memory.memory.json_lines import json_lines
 from governed_memory.memory.options import add_place, caller_of, instant_of, opened
 from governed_memory.memory.proposals import Outcome
@@ -20,6 +21,7 @@ from governed_memory.memory.upkeep_commands import register_upkeep
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add these commands to the root parser."""
+    register_frames(commands)
     parser = commands.add_parser("memory", help="cells, links and what was said of them: written through guards into a log, and recalled")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, stream, what in (
@@ -90,7 +92,7 @@ def run_recall(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps(cell, ensure_ascii=False, default=str))
         else:
-            print(f"{cell['score']:.3f}  {cell['cell_id']}  {cell['system']}  {one_line(cell['summary'] or cell['content'])[:120]}")
+            print(one_line(f"{cell['score']:.3f}  {cell['cell_id']}  {cell['system']}  {(cell['summary'] or cell['content'])[:120]}"))
     if not found and not arguments.json:
         print("nothing that you may read matches")
     return 0 if found else 1
@@ -121,7 +123,7 @@ def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
         elif outcome.outcome == "refused":
             print(f"{outcome.place}: refused: {outcome.code}: expected that {outcome.requirement}", file=sys.stderr)
         else:
-            print(f"{outcome.place}: {outcome.outcome} {outcome.target_id}")
+            print(one_line(f"{outcome.place}: {outcome.outcome} {outcome.target_id}"))
     counts = {what: sum(outcome.outcome == what for outcome in outcomes) for what in ("written", "held", "refused")}
     if not as_json:
         print(", ".join(f"{count} {what}" for what, count in counts.items()))

@@ -98,14 +98,14 @@ class Finding:
         return [{"from_cell_id": self.frame_id, "to_cell_id": cell_id, "link_type": "replay"} for cell_id in self.cells_to_link]
 
 
-def bound(projection: Projection, frames: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def bound(projection: Projection, frames: Sequence[Mapping[str, Any]], sight: Sight | None = None) -> list[dict[str, Any]]:
     """The frames with their steps as they are bound: in order, each with the fingerprint that its cell has now (rule M6).
 
     Steps are told as cell ids, or as objects with cell_id and position, in any order. A frame that cannot be bound is left as it is, for the
-    guards to say why. Entities and cues are sets, so their order is none.
+    guards to say why. Entities and cues are sets, so their order is none. With a sight, cells that cannot be read from there are none.
     """
     told = [_unordered(frame) for frame in frames]
-    put_before_guards(projection, "frames", told, [canonical_event({"steps": frame.get("steps")}) for frame in told])
+    put_before_guards(projection, "frames", told, [canonical_event({"steps": frame.get("steps")}) for frame in told], sight)
     steps = defaultdict(list)
     for step in rows(projection.connection, "select * from main.int_bound_steps where is_bindable order by place, position"):
         steps[step["place"]].append(step)
@@ -171,18 +171,19 @@ def _step(step: object) -> object:
 def _reread(projection: Projection, log: Path, heads: Path | None, frames: str) -> polars.DataFrame:
     """The rows of the log that hold the frames and the cells of their steps, with the fingerprints they make now."""
     of_steps = f"select cell_id from main.frame_steps where frame_id in ({frames})"
-    places: dict[tuple[str, str, int], str] = {}
+    places = defaultdict(list)
     for stream, ids in {"frames": frames, "cells": of_steps}.items():
         held = projection.connection.execute(f"select writer, seq, {KEYS[stream]} from main.{stream} where {KEYS[stream]} in ({ids})").fetchall()
-        places |= {(writer, stream, seq): name for writer, seq, name in held}
+        for writer, seq, name in held:
+            places[writer, stream, seq].append(name)
     wanted = defaultdict(set)
     for writer, stream, seq in places:
         wanted[writer, stream].add(seq)
     found = []
     for row in rows_at(log, heads, wanted):
-        name = places[row.writer, row.stream, row.seq]
-        remade = _remade(row.stream, name, row.event)
-        found.append((row.stream, name, "{}" if remade is None else row.event.decode(), remade))
+        for name in places[row.writer, row.stream, row.seq]:
+            remade = _remade(row.stream, name, row.event)
+            found.append((row.stream, name, "{}" if remade is None else row.event.decode(), remade))
     return polars.DataFrame(found, REREAD, orient="row")
 
 

@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory.errors import InputError
+from governed_memory.log import canonical_event
+from governed_memory.warehouse.json_text import parse
+
+# What an event holds is written and compared by functions that call themselves for each level.
+DEEPEST = 200
 
 
 def json_lines(file: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -31,13 +36,23 @@ def json_lines(file: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _object(file: Path | str, number: int, line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} line {number}: is no JSON: {getattr(error, 'msg', None) or 'nested too deeply, or a number that JSON has not'}") from None
+        parse(line, unique_keys=True)
+        found = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{file} line {number}: is no JSON ({error}); every line is one object") from None
+    if line.count("{") + line.count("[") > DEEPEST and _depth(found) > DEEPEST:
+        raise InputError(f"{file} line {number}: is nested more than {DEEPEST} levels deep")
     if not isinstance(found, dict):
         raise InputError(f"{file} line {number}: expected an object with fields, got {type(found).__name__}")
+    try:
+        canonical_event(found)
+    except InputError as error:
+        raise InputError(f"{file} line {number}: {error}") from None
     return found
 
 
-def _refuse(text: str) -> Any:
-    raise ValueError(text)
+def _depth(value: Any) -> int:
+    levels, deeper = 0, [value]
+    while deeper := [part for one in deeper if isinstance(one, dict | list) for part in (one.values() if isinstance(one, dict) else one)]:
+        levels += 1
+    return levels

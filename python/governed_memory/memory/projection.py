@@ -42,13 +42,18 @@ class Projection:
         connection: the database in memory that holds them.
     """
 
-    def __init__(self, log: Path, heads: Path | None) -> None:
+    def __init__(self, log: Path, heads: Path | None, *, until: Positions | None = None) -> None:
         """Derive the tables from all that is committed.
+
+        Args:
+            log: the folder of the log.
+            heads: the folder of its heads, by default `heads` beside the log.
+            until: no more of each stream than this, and nothing of others.
 
         Raises:
             InputError: the log cannot be read, or is damaged.
         """
-        self._log, self._heads = log, heads
+        self._log, self._heads, self._until = log, heads, until
         self._seen: Positions = {}
         self._pending: dict[str, list[tuple[str, int, bytes]]] = defaultdict(list)
         self._pending_held: dict[tuple[str, str], tuple[str, str | None]] = {}
@@ -69,12 +74,14 @@ class Projection:
         self.read_others()
         for stream in KEYS:
             if self._pending[stream]:
-                self._add(stream, self._pending.pop(stream))
+                self._add(stream, self._pending[stream])
+                del self._pending[stream]
         self._pending_held.clear()
 
     def read_others(self) -> None:
         """Take in what others have committed since; what this process wrote itself may go on waiting."""
-        rows = rows_since(self._log, self._heads, self._seen, KEYS)
+        until = self._until
+        rows = (row for row in rows_since(self._log, self._heads, self._seen, KEYS) if until is None or row.seq <= until.get((row.writer, row.stream), 0))
         for (writer, stream), of_one in groupby(rows, key=lambda row: (row.writer, row.stream)):
             while chunk := [(row.writer, row.seq, row.event) for row in islice(of_one, AT_ONCE)]:
                 self._add(stream, chunk)
@@ -138,7 +145,8 @@ class Projection:
         try:
             self.fill(f"fresh.stg_log_{stream}", told)
             connection.execute(f"insert into fresh.{stream} select * from fresh.{stream}__derived")
-            self._leave_out_what_is_there(stream)
+            if self._leave_out_what_is_there(stream):
+                self._tell_again(stream)
             if stream == "cells":
                 connection.execute("update fresh.cells set cell_number = cell_number + (select coalesce(max(cell_number), 0) from main.cells)")
                 connection.execute("insert into main.cell_terms select * from fresh.cell_terms__derived")
@@ -152,21 +160,46 @@ class Projection:
             connection.execute("rollback")
             raise
 
-    def _leave_out_what_is_there(self, stream: str) -> None:
+    def _leave_out_what_is_there(self, stream: str) -> bool:
+        """Whether something was told of what is held already."""
         key = KEYS[stream]
         names = [name for (name,) in self.connection.execute(f"select {key} from fresh.{stream}").fetchall()]
-        self.connection.execute(
-            f"delete from fresh.{stream} where {key} in (select {key} from main.{stream} where {key} in (select unnest($names)))", {"names": names}
-        )
+        # As a parameter the list is looked up in the index.
+        there = [
+            name for (name,) in self.connection.execute(f"select {key} from main.{stream} where {key} in (select unnest($names))", {"names": names}).fetchall()
+        ]
+        if there:
+            self.connection.execute(f"delete from fresh.{stream} where {key} in (select unnest($names))", {"names": there})
+        return bool(there)
+
+    def _tell_again(self, stream: str) -> None:
+        """Where two writers have told of one identifier at once and the one read now was the first, put its row in the place of the other's."""
+        connection, key = self.connection, KEYS[stream]
+        earlier = [name for (name,) in connection.execute(f"select {key} from fresh.{stream}__earlier").fetchall()]
+        if not earlier:
+            return
+        given = {"names": earlier}
+        if stream == "cells":
+            connection.execute(
+                "delete from main.cell_terms where cell_number in (select cell_number from main.cells where cell_id in (select unnest($names)))", given
+            )
+        numbers = f" replace (cell_number + (select count(*) from fresh.{stream}__derived) as cell_number)" if stream == "cells" else ""
+        connection.execute(f"create or replace temp table told_earlier as select *{numbers} from fresh.{stream}__earlier")
+        connection.execute(f"delete from main.{stream} where {key} in (select unnest($names))", given)
+        connection.execute(f"insert into fresh.{stream} select * from told_earlier")
+        if stream == "links":
+            # What the other one weighed is in the sums.
+            connection.execute("truncate main.cell_link_weights")
+            connection.execute("insert into main.cell_link_weights select * from main.cell_link_weights__derived")
 
     def _add_link_weights(self) -> None:
         self.connection.execute(
             "update main.cell_link_weights as held set link_weight = held.link_weight + fresh.link_weight "
-            "from fresh.cell_link_weights__derived as fresh where held.cell_number = fresh.cell_number"
+            "from fresh.cell_link_weights__derived as fresh where held.cell_id = fresh.cell_id"
         )
         self.connection.execute(
             "insert into main.cell_link_weights select * from fresh.cell_link_weights__derived "
-            "where cell_number not in (select cell_number from main.cell_link_weights)"
+            "where cell_id not in (select cell_id from main.cell_link_weights)"
         )
 
     def _make_tables(self) -> None:
@@ -185,8 +218,27 @@ class Projection:
             moved = {f"stg_log_{stream}", EVENTS[stream]}
             connection.execute(f"create view fresh.{EVENTS[stream]} as {derivation(EVENTS[stream], moved, 'fresh')}")
             connection.execute(f"create view fresh.{stream}__derived as {derivation(stream, moved, 'fresh')}")
+            self._make_earlier(stream)
         connection.execute(f"create view fresh.cell_terms__derived as {derivation('cell_terms', ['cells'], 'fresh')}")
         connection.execute(f"create view fresh.cell_link_weights__derived as {derivation('cell_link_weights', ['links'], 'fresh')}")
+        connection.execute(f"create view main.cell_link_weights__derived as {derivation('cell_link_weights', [], 'fresh')}")
+
+    def _make_earlier(self, stream: str) -> None:
+        """Of what is told anew, what was told before the row that is held: both go through the model that says which of two is the first."""
+        connection, key, events = self.connection, KEYS[stream], EVENTS[stream]
+        connection.execute("create schema if not exists joint")
+        fields = ", ".join(columns(events))
+        # The words are one text in the event and a list in the table.
+        held = fields.replace(" terms,", " array_to_string(terms, ' ') as terms,")
+        connection.execute(
+            f"create view joint.{events} as select {fields} from fresh.{events} where {key} in (select {key} from main.{stream}) "
+            f"union all select {held} from main.{stream} where {key} in (select {key} from fresh.{events})"
+        )
+        connection.execute(f"create view joint.{stream} as {derivation(stream, [events], 'joint')}")
+        connection.execute(
+            f"create view fresh.{stream}__earlier as select told.* from joint.{stream} as told inner join main.{stream} as held using ({key}) "
+            "where (told.writer, told.seq) <> (held.writer, held.seq)"
+        )
 
     def _make_indexes(self) -> None:
         # A write asks for one identifier among a million; a scan would take longer than all the rest of it. Made last, since filling one row by row

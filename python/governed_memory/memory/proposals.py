@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from governed_memory.log import canonical_event
+from governed_memory.errors import InputError
+from governed_memory.log import canonical_event, timestamp
+from governed_memory.memory.given import expect_text
 from governed_memory.memory.projection import KEYS
+from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
@@ -49,13 +52,24 @@ class Scene:
         transition: as `transition_policies` names it.
         principal: the authenticated one who asks.
         session_id: the session; None outside of any.
-        now: the instant, in UTC.
+        now: the instant; in UTC, if it names no zone.
+        sight: from where they know other cells; None for an operator, who knows all of them.
     """
 
     transition: str
     principal: str
     session_id: str | None
     now: datetime.datetime
+    sight: Sight | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a transition of nobody.
+
+        Raises:
+            InputError: the principal is no text, or blank.
+        """
+        if not expect_text("principal", self.principal).strip():
+            raise InputError("principal: is blank; name the authenticated one who asks")
 
     @cached_property
     def at(self) -> str:
@@ -109,17 +123,12 @@ def _fingerprint(said: Mapping[str, Any], principal: object, session_id: object)
     return hashlib.sha256(canonical_event({"said": said, "principal": principal, "session": session_id})).hexdigest()
 
 
-def timestamp(instant: datetime.datetime) -> str:
-    """An instant as events write it: UTC, to the microsecond."""
-    return instant.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def written(given: object) -> object:
     """A time as events write it, where it is one; else what was given, for the type guard to refuse."""
     try:
         found = datetime.datetime.fromisoformat(given) if isinstance(given, str) else given
         if isinstance(found, datetime.datetime):
-            return timestamp(found if found.tzinfo else found.replace(tzinfo=datetime.UTC))
+            return timestamp(found)
     except (ValueError, OverflowError):
         pass
     return given

@@ -10,6 +10,8 @@ from typing import Any
 import duckdb
 
 from governed_memory.host.configuration import Caller
+from governed_memory.log import in_utc
+from governed_memory.memory.given import expect_text
 from governed_memory.memory.terms import query_terms
 from governed_memory.warehouse import fragment, literal, rows
 
@@ -32,11 +34,21 @@ class Sight:
     is_global: bool = False
     on_date: datetime.date | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text, before anything is read.
+
+        Raises:
+            InputError: the caller's name or the session is none.
+        """
+        expect_text("the caller", self.caller.name)
+        if self.session_id is not None:
+            expect_text("the session", self.session_id)
+
     def clock(self) -> datetime.datetime:
         """The instant as tables have it: UTC, without a zone. A read as of a day judges expiry at that day's end."""
         if self.on_date is not None:
             return datetime.datetime.combine(self.on_date, datetime.time.max)
-        return self.now.astimezone(datetime.UTC).replace(tzinfo=None)
+        return in_utc(self.now)
 
     def asked(self) -> dict[str, Any]:
         """The parameters of who reads."""
@@ -52,13 +64,14 @@ def recalled(connection: duckdb.DuckDBPyConnection, query: str, sight: Sight, *,
     if not terms:
         return []
     sql = fragment("recalled", terms=", ".join(map(literal, terms)), count=str(len(terms)))
-    return rows(connection, sql, sight.asked() | {"asked_system": system, "clock": sight.clock(), "takes_expired": takes_expired, "most": most})
+    asked = {"asked_system": system, "clock": sight.clock(), "takes_expired": takes_expired, "most": most}
+    return _without_unreadable_sources(connection, rows(connection, sql, sight.asked() | asked), sight)
 
 
 def shown(connection: duckdb.DuckDBPyConnection, cell_id: str, sight: Sight) -> dict[str, Any] | None:
     """A cell with its state, its links and what was said of it; None where there is none that the caller may read."""
     found = rows(connection, fragment("shown_cell"), sight.asked() | {"cell_id": cell_id, "clock": sight.clock()})
-    return found[0] if found else None
+    return _without_unreadable_sources(connection, found, sight)[0] if found else None
 
 
 def readable(connection: duckdb.DuckDBPyConnection, ids: Collection[str], sight: Sight) -> set[str]:
@@ -66,6 +79,13 @@ def readable(connection: duckdb.DuckDBPyConnection, ids: Collection[str], sight:
     return {row["cell_id"] for row in rows(connection, fragment("readable_ids"), sight.asked() | {"ids": list(ids)})}
 
 
+def _without_unreadable_sources(connection: duckdb.DuckDBPyConnection, cells: list[dict[str, Any]], sight: Sight) -> list[dict[str, Any]]:
+    """The cells, each naming those of its sources that the caller may read: of the others not even the identifier crosses (rule G7)."""
+    named = {name for cell in cells for name in cell["source_ids"]}
+    known = readable(connection, named, sight) if named else set()
+    return [{**cell, "source_ids": [name for name in cell["source_ids"] if name in known]} for cell in cells]
+
+
 def due(connection: duckdb.DuckDBPyConnection, now: datetime.datetime) -> list[dict[str, Any]]:
     """Working cells, {cell_id, expires_at}, whose time to live is over and of which no event tells yet."""
-    return rows(connection, fragment("due_cells"), {"clock": now.astimezone(datetime.UTC).replace(tzinfo=None)})
+    return rows(connection, fragment("due_cells"), {"clock": in_utc(now)})

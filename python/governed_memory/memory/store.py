@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, NotAllowedError
+from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter
+from governed_memory.log import LogWriter, Read, Witness, utc_now
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
+from governed_memory.memory.given import expect_text
+from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
@@ -19,17 +23,17 @@ from governed_memory.memory.transitions import Told, Transitions, as_mapping
 
 # Who tells of a time to live that is over.
 CLOCK = "clock"
-
-
-def utc_now() -> datetime.datetime:
-    """The clock that is used where none is passed in."""
-    return datetime.datetime.now(datetime.UTC)
+# The transition by which each stream is told.
+TOLD = {"cells": "write", "links": "link", "frames": "bind"}
 
 
 class MemoryStore:
     """One memory, opened to be written and read.
 
     Any number of processes may have it open: each writes in a slot of its own, and sees what the others have committed at its next write or read.
+
+    Attributes:
+        witness: leaves the events of other governed reads of this process in the same log.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class MemoryStore:
         self._log, self._heads = Path(place) / "log", Path(heads) if heads else None
         self._clock = clock
         self._writer = LogWriter(self._log, self._heads, keys=keys)
+        self.witness = Witness(self._writer, clock)
         try:
             self._projection = Projection(self._log, self._heads)
         except BaseException:
@@ -56,7 +61,9 @@ class MemoryStore:
             raise
         self._transitions = Transitions(self._writer, self._projection)
 
-    def write(self, cells: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def write(
+        self, cells: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
 
         Args:
@@ -64,26 +71,33 @@ class MemoryStore:
             principal: the authenticated one who writes.
             session_id: the session they are written in.
             now: the instant; by default what the clock says.
+            asks_again: whether the caller will ask again for what names something that is not held yet; its refusal is not noted then.
 
         Raises:
             InputError: one of them is no JSON object, or the log cannot be written; nothing was written then.
         """
-        return self._transitions.put("cells", cells, Scene("write", principal, session_id, now or self._clock()))
+        return self._transitions.put("cells", cells, Scene("write", principal, session_id, now or self._clock()), asks_again=asks_again)
 
-    def link(self, links: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def link(
+        self, links: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Link cells, {from_cell_id, to_cell_id, link_type}, as `write` does. A conflict keeps both sides and says why."""
-        return self._transitions.put("links", links, Scene("link", principal, session_id, now or self._clock()))
+        return self._transitions.put("links", links, Scene("link", principal, session_id, now or self._clock()), asks_again=asks_again)
 
-    def annotate(self, annotations: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def annotate(
+        self, annotations: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Say something of cells, {target_id, kind, reason}, as `write` does; the cell stays as it is."""
-        return self._transitions.put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()))
+        return self._transitions.put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()), asks_again=asks_again)
 
     def expire(self, cell_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
         """End working cells before their time; they stay in the log and can be asked for."""
-        told = [{"target_id": cell_id, "kind": "expire"} for cell_id in cell_ids]
+        told = [{"target_id": cell_id, "kind": "expire"} for cell_id in _several(cell_ids)]
         return self._transitions.put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
 
-    def bind(self, frames: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def bind(
+        self, frames: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Bind cells as event frames, as `write` does: scene, goal, action, outcome, entities, cues, starts_at, ends_at and steps (rule M6).
 
         Steps are cell ids in any order: the order is that of the source, by event_index, created_at, cell_id; or objects with cell_id and
@@ -91,7 +105,8 @@ class MemoryStore:
         """
         given = [as_mapping(place, one) for place, one in enumerate(frames, start=1)]
         self._projection.catch_up()
-        return self._transitions.put("frames", bound(self._projection, given), Scene("bind", principal, session_id, now or self._clock()))
+        scene = Scene("bind", principal, session_id, now or self._clock())
+        return self._transitions.put("frames", bound(self._projection, given), scene, asks_again=asks_again)
 
     def replay(self, frame_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Replayed]:
         """Walk the steps of frames in order, and link those that are still what was bound, up to the first that is not (rule M6).
@@ -101,7 +116,7 @@ class MemoryStore:
         Raises:
             InputError: a frame is not named by a text, or the log cannot be read or written; nothing was written then.
         """
-        asked = list(dict.fromkeys(given := [_frame_id(place, one) for place, one in enumerate(frame_ids, start=1)]))
+        asked = list(dict.fromkeys(given := [expect_text(f"item {place}: frame_id", one) for place, one in enumerate(_several(frame_ids), start=1)]))
         scene = Scene("replay", principal, session_id, now or self._clock())
         self._projection.catch_up()
         found = findings(self._projection, self._log, self._heads, asked)
@@ -114,6 +129,24 @@ class MemoryStore:
             raise InputError("replay links are refused, so nothing was written; look at the rows of 'replay' in transition_policies")
         self._transitions.commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
         return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
+
+    def tell(self, stream: str, told: Iterable[Told], sight: Sight) -> list[Outcome]:
+        """Write cells, link them or bind them for somebody who knows only what they may read from their session.
+
+        To them any other cell is one that is not held, however it is named, so that no refusal says that it is there (rule G7).
+
+        Args:
+            stream: 'cells', 'links' or 'frames'.
+            told: as `write`, `link` and `bind` take it.
+            sight: who writes, in which session and when.
+
+        Raises:
+            InputError: as `write`.
+        """
+        scene = Scene(TOLD[stream], sight.caller.name, sight.session_id, sight.now, replace(sight, is_global=False))
+        given = [as_mapping(place, one) for place, one in enumerate(told, start=1)]
+        self._projection.catch_up()
+        return self._transitions.put(stream, bound(self._projection, given, scene.sight) if stream == "frames" else given, scene)
 
     def recall(self, query: str, sight: Sight, *, system: str | None = None, takes_expired: bool = False, most: int = 10) -> list[dict[str, Any]]:
         """The cells that match a question and that the caller may read, the best first, each with the parts of its score; the read leaves an event.
@@ -128,6 +161,9 @@ class MemoryStore:
         Raises:
             InputError: the caller may not read so, the log cannot be read, or the event cannot be written; nothing is told then.
         """
+        expect_text("the question", query)
+        if not 1 <= most < 1 << 63:
+            raise InputError(f"most: {most!r} is no number of cells; give 1 or more")
         self._begin_reading(sight)
         found = recalled(self._projection.connection, query, sight, system=system, takes_expired=takes_expired, most=most)
         self._leave_read("recall", query, [cell["cell_id"] for cell in found], sight)
@@ -139,9 +175,11 @@ class MemoryStore:
         Raises:
             InputError: as `recall`.
         """
+        expect_text("cell_id", cell_id)
         self._begin_reading(sight)
         found = shown(self._projection.connection, cell_id, sight)
-        self._leave_read("show", cell_id, [cell_id] if found else [], sight)
+        # What was asked for is not noted where it may be the name of a cell that is withheld (G7).
+        self._leave_read("show", cell_id if found else None, [cell_id] if found else [], sight)
         return found
 
     def frame(self, frame_id: str, sight: Sight) -> dict[str, Any] | None:
@@ -152,9 +190,10 @@ class MemoryStore:
         Raises:
             InputError: as `recall`.
         """
+        expect_text("frame_id", frame_id)
         self._begin_reading(sight)
         found = frame_read(self._projection.connection, frame_id, sight)
-        self._leave_read("frame", frame_id, [frame_id] if found else [], sight)
+        self._leave_read("frame", frame_id if found else None, [frame_id] if found else [], sight)
         return found
 
     def readable(self, cell_ids: Collection[str], sight: Sight) -> set[str]:
@@ -163,6 +202,8 @@ class MemoryStore:
         Raises:
             InputError: as `recall`.
         """
+        for cell_id in cell_ids:
+            expect_text("cell_id", cell_id)
         self._begin_reading(sight)
         return readable(self._projection.connection, cell_ids, sight)
 
@@ -180,9 +221,10 @@ class MemoryStore:
         if sight.is_global and not sight.caller.reads_all_sessions:
             refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
             self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
-            raise InputError(
-                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller"
-            )
+            raise NotAllowedError(
+                f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller",
+                refused["guard"], refused["code"], requirement(self._projection, "read", refused["code"]),
+            )  # fmt: skip
         self._projection.catch_up()
         if self._expire_due(sight.now):
             self._projection.catch_up()
@@ -195,12 +237,10 @@ class MemoryStore:
         ]
         return self._transitions.put("annotations", told, Scene("expire", CLOCK, None, now)) if told else []
 
-    def _leave_read(self, kind: str, query: str, found: Sequence[str], sight: Sight) -> None:
-        read = {
-            "read_kind": kind, "query": query, "outcome": "found" if found else "nothing", "found_ids": list(found), "is_global": sight.is_global,
-            "on_date": sight.on_date.isoformat() if sight.on_date else None,
-        }  # fmt: skip
-        self._transitions.leave("reads", read, Scene("read", sight.caller.name, sight.session_id, sight.now))
+    def _leave_read(self, kind: str, query: str | None, found: Sequence[str], sight: Sight) -> None:
+        on_date = sight.on_date.isoformat() if sight.on_date else None
+        read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id)
+        self.witness.note(sight.caller.name, [read], sight.now)
 
     def close(self) -> None:
         """Give the slot back."""
@@ -216,7 +256,7 @@ class MemoryStore:
         self.close()
 
 
-def _frame_id(place: int, told: object) -> str:
-    if not isinstance(told, str):
-        raise InputError(f"item {place}: expected a frame_id, got {type(told).__name__}")
-    return told
+def _several(ids: Iterable[str]) -> Iterable[str]:
+    if isinstance(ids, str):
+        raise InputError(f"expected a list of identifiers, got the text {shown_value(ids)}")
+    return ids

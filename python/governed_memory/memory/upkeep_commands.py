@@ -8,12 +8,10 @@ from pathlib import Path
 
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
-from governed_memory.log import archive, prune, seal, verify
+from governed_memory.log import archive, prune, seal, timestamp, verify
 from governed_memory.memory.built import edited_rows
 from governed_memory.memory.ingest import ORDER, ingest
 from governed_memory.memory.options import add_folder, add_place, caller_of, folder_of, instant_of, opened
-from governed_memory.memory.projection import Projection
-from governed_memory.memory.proposals import timestamp
 from governed_memory.warehouse import build, open_memory
 
 # Refused things named one by one; the rest is counted.
@@ -49,7 +47,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     found = verify(log, None, host.keys if host else None, Path(arguments.noted) if arguments.noted else None)
     problems = [str(problem) for problem in found.problems]
     if arguments.built and not problems:
-        problems += edited_rows(Projection(log, None), Path(arguments.built))
+        problems += edited_rows(log, Path(arguments.built))
     for line in [*problems, *found.notices]:
         print(one_line(str(line)))
     print(f"{sum(found.rows.values())} rows, {'whole' if not problems else f'{len(problems)} problem(s)'}")

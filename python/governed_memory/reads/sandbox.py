@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import math
 import os
 import subprocess
@@ -60,6 +61,19 @@ class Limits:
     memory: int = 512
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a statement gave.
+
+    Attributes:
+        frame: its rows.
+        visible: the identifiers of all records that it could see.
+    """
+
+    frame: polars.DataFrame
+    visible: frozenset[str | None]
+
+
 def governed_sql(
     opened: Opened,
     sql: str,
@@ -86,12 +100,21 @@ def governed_sql(
     Raises:
         InputError: the statement is no such select, fails, or goes beyond a limit; the message holds nothing that the statement did not.
     """
-    limits = limits or Limits()
+    return governed_result(opened, sql, Question("", as_of, caller, tuple(scope), known_on, store), limits or Limits()).frame
+
+
+def governed_result(opened: Opened, sql: str, question: Question, limits: Limits) -> Result:
+    """The same, with what the statement could see; the question's concept is not looked at.
+
+    Raises:
+        InputError: as `governed_sql`.
+    """
     if len(sql) > LONGEST or "\x00" in sql:
         raise InputError(f"the statement has more than {LONGEST} characters" if len(sql) > LONGEST else "the statement holds a null character")
-    question = Question("", as_of, caller, tuple(scope), known_on, store)
     _look_over(sql, limits)
-    return _run(_answers(opened, question), _tables(question), sql, limits)
+    answers = _answers(opened, question)
+    sides = answers["sides"].explode(empty_as_null=False).struct.field("record_id").to_list()
+    return Result(_run(answers, _tables(question), sql, limits), frozenset([*answers["record_id"].to_list(), *sides]))
 
 
 def _look_over(sql: str, limits: Limits) -> None:
@@ -103,10 +126,16 @@ def _look_over(sql: str, limits: Limits) -> None:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
+    # What it takes for a command it logs, with the statement; the refusal below says all of that.
+    logger = logging.getLogger("sqlglot")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
     try:
         statements = [statement for statement in sqlglot.parse(sql, read="duckdb") if statement is not None]
     except (SqlglotError, RecursionError):
         return
+    finally:
+        logger.setLevel(level)
     if len(statements) != 1:
         raise InputError(_wording("statements", "", limits))
     [statement] = statements

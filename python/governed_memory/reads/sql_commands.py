@@ -8,12 +8,12 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from governed_memory.errors import InputError
 from governed_memory.host.configuration import read_host
-from governed_memory.reads.ask import open_to_ask
-from governed_memory.reads.ask_commands import named_caller, with_policy
-from governed_memory.reads.sandbox import governed_sql, plain_rows
-from governed_memory.warehouse import StoreFile, named_store
+from governed_memory.reads.ask import Question, open_to_ask
+from governed_memory.reads.ask_commands import named_caller
+from governed_memory.reads.named import add_asked, rows_asked
+from governed_memory.reads.noted import add_memory, of_statement, witness_for
+from governed_memory.reads.sandbox import Limits, governed_result, plain_rows
 
 if TYPE_CHECKING:
     import polars
@@ -30,35 +30,26 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--host", metavar="FILE", help="the host file: callers, owners, policies (default: GMEM_HOST)")
     parser.add_argument("--scope", action="append", default=[], metavar="X", help="a class of question; may be repeated")
     parser.add_argument("--known-on", metavar="D", help="as known at the end of that day, or at that UTC timestamp")
-    parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
-    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
-    parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
+    add_asked(parser)
     parser.add_argument("--format", choices=("table", "json", "csv", "arrow"), default="table", help="arrow: an Arrow IPC file")
-    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    add_memory(parser)
     parser.set_defaults(run=run_sql)
 
 
 def run_sql(arguments: argparse.Namespace) -> int:
     """Print the result; exit 0, also where it has no row."""
     host = read_host(arguments.host)
-    store = None if arguments.store is None else named_store(arguments.store, arguments.map)
-    if isinstance(store, StoreFile):
-        store = with_policy(store, arguments.policy, host)
-    elif arguments.policy:
-        raise InputError("--policy is for a store file; an attached store has the policy that its project states")
-    opened = open_to_ask(store, arguments.database, host)
-    for notice in opened.notices:
-        print(f"gmem sql: notice: {notice}", file=sys.stderr)
-    result = governed_sql(
-        opened,
-        sys.stdin.read() if arguments.sql == "-" else arguments.sql,
-        caller=named_caller(opened, host, arguments.caller, "sql"),
-        as_of=arguments.as_of,
-        scope=arguments.scope,
-        known_on=arguments.known_on,
-        store=store if isinstance(store, str) else None,
-    )
-    print_frame(result, arguments.format)
+    store = rows_asked(arguments, host)
+    with witness_for(arguments, host) as witness:
+        opened = open_to_ask(store, arguments.database, host, arguments.attestations)
+        for notice in opened.notices:
+            print(f"gmem sql: notice: {notice}", file=sys.stderr)
+        sql = sys.stdin.read() if arguments.sql == "-" else arguments.sql
+        caller = named_caller(opened, host, arguments.caller, "sql")
+        question = Question("", arguments.as_of, caller, tuple(arguments.scope), arguments.known_on, store if isinstance(store, str) else None)
+        result = governed_result(opened, sql, question, Limits())
+        witness.note(caller.name, [of_statement(sql, result.frame, result.visible, arguments.as_of)])
+    print_frame(result.frame, arguments.format)
     return 0
 
 

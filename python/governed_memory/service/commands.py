@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+from uuid import uuid4
 
 from governed_memory.errors import InputError
-from governed_memory.host.configuration import read_host
-from governed_memory.reads.ask_commands import with_policy
+from governed_memory.host.configuration import Caller, Host, read_host
+from governed_memory.memory import MemoryStore
+from governed_memory.reads.named import add_asked, store_asked
+from governed_memory.reads.noted import memory_place
 from governed_memory.service.served import Served
+from governed_memory.service.shared_memory import SharedMemory
 from governed_memory.service.tokens import Tokens
-from governed_memory.warehouse import StoreFile, named_store
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,10 +26,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--host", metavar="FILE", help="the host file: callers, tokens, owners, policies (default: GMEM_HOST)")
     parser.add_argument("--caller", metavar="NAME", help="on standard input and output: who is served, as the host file names them")
     parser.add_argument("--http", metavar="ADDRESS:PORT", help="serve over HTTP; who calls is told by bearer tokens that the host file names")
-    parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
-    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
-    parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
-    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    add_asked(parser)
+    parser.add_argument("--memory", metavar="DIR", help="let callers remember and recall here, and note all reads here (default: GMEM_MEMORY, else no)")
     parser.set_defaults(run=run_serve)
 
 
@@ -37,19 +40,31 @@ def run_serve(arguments: argparse.Namespace) -> int:
         raise InputError("say with --host which file names the callers; only the host's configuration can say who asks")
     if (arguments.caller is None) == (arguments.http is None):
         raise InputError("give --caller NAME to serve one caller on standard input and output, or --http ADDRESS:PORT to serve callers with tokens")
-    store = None if arguments.store is None else named_store(arguments.store, arguments.map)
-    if isinstance(store, StoreFile):
-        store = with_policy(store, arguments.policy, host)
-    elif arguments.policy:
-        raise InputError("--policy is for a store file; an attached store has the policy that its project states")
+    store = store_asked(arguments, host)
     # Everything that can be wrong is said before anybody is served.
     caller = None if arguments.caller is None else host.caller(arguments.caller)
     place = None if arguments.http is None else _place(arguments.http)
     tokens = None if arguments.http is None else Tokens(host)
-    served = Served(store, arguments.database, host)
-    with served.opened() as opened:
-        for notice in opened.notices:
-            print(f"gmem serve: notice: {notice}", file=sys.stderr)
+    with _memory(memory_place(arguments.memory), host, caller) as memory:
+        served = Served(store, arguments.database, host, memory, arguments.form, arguments.attestations)
+        with served.opened() as opened:
+            for notice in opened.notices:
+                print(f"gmem serve: notice: {notice}", file=sys.stderr)
+        _serve(served, caller, tokens, place)
+    return 0
+
+
+@contextmanager
+def _memory(place: str | None, host: Host, caller: Caller | None) -> Iterator[SharedMemory | None]:
+    if place is None:
+        yield None
+        return
+    with MemoryStore(place, keys=host.keys) as store:
+        # One process serves one connection on standard input and output, and that is a session.
+        yield SharedMemory(store, own_session=f"mcp-{uuid4().hex}" if caller else None)
+
+
+def _serve(served: Served, caller: Caller | None, tokens: Tokens | None, place: tuple[str, int] | None) -> None:
     from governed_memory.service.mcp_server import serve_http, serve_stdio
 
     if caller is not None:
@@ -58,7 +73,6 @@ def run_serve(arguments: argparse.Namespace) -> int:
         if not _is_loopback(place[0]):
             print("gmem serve: notice: tokens and records cross the network in the clear; put it behind something that speaks TLS", file=sys.stderr)
         serve_http(served, tokens, *place)
-    return 0
 
 
 def _place(text: str) -> tuple[str, int]:

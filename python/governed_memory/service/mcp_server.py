@@ -28,7 +28,7 @@ from governed_memory.overlay.profile import mappings_csv, profile_yaml
 from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
 from governed_memory.service.tokens import Tokens
-from governed_memory.service.tools import TOOLS, call_tool
+from governed_memory.service.tools import call_tool, tools_of
 
 NAME = "governed-memory"
 INSTRUCTIONS = (
@@ -39,14 +39,20 @@ RESOURCES: dict[str, tuple[str, str, Callable[[], str]]] = {
     "governed-memory://profile": ("The profile: levels, fields and what was measured", "application/yaml", profile_yaml),
     "governed-memory://mappings": ("How other systems name the profile's fields", "text/csv", mappings_csv),
 }
+OF_MEMORY = " What you write with remember is evidence under your name, and recall finds it again; neither is an answer of record."
 READS_ONLY = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+# Something is added, and nothing is changed; the same again is the same.
+ADDS = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
 def server(served: Served, who: Callable[[], Caller | None]) -> Server[Any]:
     """An MCP server over the stores; `who` says who calls, and None that nobody is known."""
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        tools = [types.Tool(name=name, description=tool.description, input_schema=tool.schema(), annotations=READS_ONLY) for name, tool in TOOLS.items()]
+        tools = [
+            types.Tool(name=name, description=tool.description, input_schema=tool.schema(), annotations=READS_ONLY if tool.is_read_only else ADDS)
+            for name, tool in tools_of(served).items()
+        ]
         return types.ListToolsResult(tools=tools)
 
     async def call(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -72,7 +78,7 @@ def server(served: Served, who: Callable[[], Caller | None]) -> Server[Any]:
 
     return Server(
         NAME,
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS + (OF_MEMORY if served.memory else ""),
         on_list_tools=list_tools,
         on_call_tool=call,
         on_list_resources=list_resources,

@@ -1,85 +1,33 @@
-"""The tools an agent may call: all of them read, each for one caller that the host names. None takes a caller, and none knows of MCP."""
+"""The tools an agent may call, each for one caller that the host names. None takes a caller, and none knows of MCP."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import duckdb
 
-from governed_memory.dates import day, instant
-from governed_memory.errors import InputError, did_you_mean
+from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
+from governed_memory.log import Read
 from governed_memory.overlay.profile import profile
 from governed_memory.reads.ask import Opened, Question, ask, explain
+from governed_memory.reads.noted import of_answer, of_listing
 from governed_memory.reads.released import INDEX, disclosed_history, released
 from governed_memory.service.candidate import check_record
-from governed_memory.service.refusals import ToolError, of_arguments
+from governed_memory.service.memory_tools import MEMORY_TOOLS
+from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
+from governed_memory.service.tool import CONCEPT, DAY, KNOWN_ON, SCOPE, STORE, TEXTS, Call, Tool, expect_arguments
 from governed_memory.service.words import in_words
 
 LOGGER = logging.getLogger(__name__)
 
-TEXT = {"type": "string"}
-TEXTS = {"type": "array", "items": {"type": "string"}}
-DAY = {"type": "string", "description": "yyyy-mm-dd"}
-CONCEPT = {"type": "string", "description": "a concept, exactly as the store names it"}
-SCOPE = {**TEXTS, "description": "classes of question; none asks for what applies everywhere"}
-KNOWN_ON = {"type": "string", "description": "as known at the end of that day (yyyy-mm-dd), or at that UTC timestamp"}
-STORE = {"type": "string", "description": "one of the stores served; all of them if left out"}
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call: the stores, who calls, and the arguments, whose kinds are as the tool says."""
-
-    served: Served
-    opened: Opened
-    caller: Caller
-    given: Mapping[str, Any]
-
-    def asked(self) -> dict[str, Any]:
-        """The arguments that say what is asked, each a date where it has to be."""
-        known_on = self.given.get("known_on")
-        with of_arguments():
-            return {
-                "as_of": day("as_of", self.given["as_of"]),
-                "known_on": None if known_on is None else instant("known_on", known_on),
-                "scope": tuple(self.given.get("scope") or ()),
-                "store": self.store(),
-            }
-
-    def store(self) -> str | None:
-        """The store that is named; the only one where there is only one."""
-        name = self.given.get("store")
-        if name is not None and name not in self.opened.stores:
-            raise ToolError("invalid_argument", f"store: none is called {name!r}; served are {', '.join(self.opened.stores)}")
-        return self.opened.stores[0] if name is None and len(self.opened.stores) == 1 else name
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool.
-
-    Attributes:
-        description: for the agent.
-        arguments: {name: JSON schema}.
-        required: the arguments that have to be there.
-        answer: what it gives for a call.
-        needs_stores: whether the stores have to be opened for it.
-    """
-
-    description: str
-    answer: Callable[[Call], dict[str, Any]]
-    arguments: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    required: tuple[str, ...] = ()
-    needs_stores: bool = True
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of the arguments, which allows no others."""
-        return {"type": "object", "properties": dict(self.arguments), "required": list(self.required), "additionalProperties": False}
+def tools_of(served: Served) -> dict[str, Tool]:
+    """The tools of a server; those of memory only where it has one."""
+    return TOOLS | MEMORY_TOOLS if served.memory else TOOLS
 
 
 def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,21 +36,35 @@ def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any
     Raises:
         ToolError: whatever goes wrong. Its message holds nothing but what the call itself says and how tools are called.
     """
-    tool = TOOLS.get(name)
+    tools = tools_of(served)
+    tool = tools.get(name)
     if tool is None:
-        raise ToolError("unknown_tool", f"no tool is called {name!r}; there are {', '.join(TOOLS)}")
-    _expect_arguments(name, tool, given)
+        raise ToolError("unknown_tool", f"no tool is called {name!r}; there are {', '.join(tools)}")
+    expect_arguments(name, tool, given)
     try:
         if not tool.needs_stores:
             return tool.answer(Call(served, NOTHING, caller, given))
         with _opened(served) as opened:
-            return tool.answer(Call(served, opened, caller, given))
+            answer = tool.answer(Call(served, opened, caller, given))
+        if tool.read:
+            _note(served, caller, tool.read(given, answer))
+        return answer
     except ToolError:
         raise
     except Exception as error:
         # What a database says may quote a row.
         LOGGER.error("tool %s failed: %s", name, type(error).__name__)
         raise ToolError("internal", "the call failed on the server; nothing was answered") from None
+
+
+def _note(served: Served, caller: Caller, read: Read) -> None:
+    if served.memory is None:
+        return
+    try:
+        served.memory.witness.note(caller.name, [read])
+    except InputError:
+        LOGGER.error("a read cannot be noted in the memory log")
+        raise ToolError("read_not_noted", "the read cannot be noted, so nothing is answered; try again later") from None
 
 
 class _opened:
@@ -120,27 +82,6 @@ class _opened:
 
     def __exit__(self, *raised: Any) -> None:
         self._context.__exit__(*raised)
-
-
-def _expect_arguments(name: str, tool: Tool, given: Mapping[str, Any]) -> None:
-    for argument, value in given.items():
-        if argument not in tool.arguments:
-            hint = did_you_mean(argument, tool.arguments) or f"it takes {', '.join(tool.arguments) or 'none'}"
-            raise ToolError("unknown_argument", f"{name}: {argument!r} is not accepted; {hint}. Who asks is known from how you are connected")
-        if not _is_a(tool.arguments[argument], value):
-            raise ToolError("invalid_argument", f"{name}: {argument} is {KINDS[tool.arguments[argument]['type']]}")
-    for argument in tool.required:
-        if argument not in given:
-            raise ToolError("invalid_argument", f"{name}: says no {argument}")
-
-
-KINDS = {"string": "a text", "array": "a list of texts", "object": "an object"}
-
-
-def _is_a(schema: Mapping[str, Any], value: Any) -> bool:
-    if schema["type"] == "array":
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return isinstance(value, str if schema["type"] == "string" else dict)
 
 
 def _question(call: Call) -> Question:
@@ -193,35 +134,66 @@ def _profile(call: Call) -> dict[str, Any]:
     return profile()
 
 
+def _read_index(given: Mapping[str, Any], answer: dict[str, Any]) -> Read:
+    return of_listing("index", _ids(answer["records"]), query=given.get("concept"), on_date=answer["as_of"])
+
+
+def _read_records(given: Mapping[str, Any], answer: dict[str, Any]) -> Read:
+    return of_listing("records_as_of", _ids(answer["records"]), query=given.get("concept"), on_date=answer["as_of"])
+
+
+def _read_by_name(given: Mapping[str, Any], answer: dict[str, Any]) -> Read:
+    # What was asked for may name what is withheld.
+    return of_listing("get_records", _ids(answer["records"]), on_date=answer["as_of"])
+
+
+def _read_history(given: Mapping[str, Any], answer: dict[str, Any]) -> Read:
+    ended_by = [record["ended_by"] for record in answer["records"] if record["ended_by"] is not None]
+    return of_listing("history", [*_ids(answer["records"]), *ended_by], query=given["concept"])
+
+
+def _read_beside(given: Mapping[str, Any], answer: dict[str, Any]) -> Read:
+    """Of a judgement: the records that would end. What the candidate is called or names otherwise may be the name of a record that is withheld."""
+    concept = given["record"].get("concept")
+    return of_listing("check_record", _ids(answer["ends"]), query=concept if isinstance(concept, str) else None)
+
+
+def _ids(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [record["record_id"] for record in records]
+
+
 NOTHING = Opened(None, (), False)  # type: ignore[arg-type]
 ON_A_DATE: dict[str, dict[str, Any]] = {"as_of": DAY, "scope": SCOPE, "known_on": KNOWN_ON, "store": STORE}
 TOOLS = {
     "ask": Tool(
         "The answer to a question about a concept on a date, decided by the rules and disclosed for you. Outcomes: answered; abstained (the sides are "
         "named, do not choose one); refused (you may not see it, do not answer from elsewhere); empty. Cite record_id and source.",
-        _ask, {"concept": CONCEPT, **ON_A_DATE}, ("concept", "as_of"),
+        _ask, {"concept": CONCEPT, **ON_A_DATE}, ("concept", "as_of"), read=lambda _, answer: of_answer("ask", answer),
     ),
-    "explain": Tool("The same answer, in words and step by step.", _explain, {"concept": CONCEPT, **ON_A_DATE}, ("concept", "as_of")),
+    "explain": Tool(
+        "The same answer, in words and step by step.",
+        _explain, {"concept": CONCEPT, **ON_A_DATE}, ("concept", "as_of"), read=lambda _, answer: of_answer("explain", answer),
+    ),
     "index": Tool(
         "What answers on a date rest on, without values: choose from it, then read exactly those with get_records. `characters` is the length of a value.",
-        _index, {"concept": CONCEPT, **ON_A_DATE}, ("as_of",),
+        _index, {"concept": CONCEPT, **ON_A_DATE}, ("as_of",), read=_read_index,
     ),
     "get_records": Tool(
         "The records of these identifiers that answers on the date rest on. What is not there, does not answer then or is not yours to see is not found.",
-        _get_records, {"record_ids": {**TEXTS, "description": "identifiers from the index"}, **ON_A_DATE}, ("record_ids", "as_of"),
+        _get_records, {"record_ids": {**TEXTS, "description": "identifiers from the index"}, **ON_A_DATE}, ("record_ids", "as_of"), read=_read_by_name,
     ),
     "records_as_of": Tool(
         "The records that answers on a date rest on, with their values; of every concept if none is named. Prefer index and get_records where there are many.",
-        _records_as_of, {"concept": CONCEPT, **ON_A_DATE}, ("as_of",),
+        _records_as_of, {"concept": CONCEPT, **ON_A_DATE}, ("as_of",), read=_read_records,
     ),
     "history": Tool(
         "The records of a concept that you may see, when each was in force and why it ended. Not an answer: what holds on a date is what ask says.",
-        _history, {"concept": CONCEPT, "store": STORE}, ("concept",),
+        _history, {"concept": CONCEPT, "store": STORE}, ("concept",), read=_read_history,
     ),
     "check_record": Tool(
         "What the rules would say of a record beside those you may see, were it written by you. Nothing is written. Roles: record_id, concept, value, "
         "valid_from, valid_to (the last day; null is open), source, concept_owner, owner_role, applies_to, does_not_apply_to, release_to, supersedes.",
-        _check_record, {"record": {"type": "object"}, "store": STORE}, ("record",),
+        _check_record, {"record": {"type": "object"}, "store": STORE}, ("record",), read=_read_beside,
     ),
     "profile": Tool("The profile that records follow: levels, fields with what was measured, and how other systems name them.", _profile, needs_stores=False),
 }  # fmt: skip
