@@ -10,7 +10,7 @@ read_frame as (
         frames.principal = {{ reader.principal }} and ({{ reader.is_global }} or frames.session_id = {{ reader.session_id }}) as is_own
     from {{ governed_memory.relation('frames') }} as frames
     inner join {{ governed_memory.relation('frame_states') }} as states using (frame_id)
-    where frames.frame_id = {{ frame_id }}
+    where frames.frame_id = {{ frame_id }} and ({{ reader.on_date }} is null or frames.recorded_at < {{ reader.on_date }} + 1)
 ),
 
 read_steps as (

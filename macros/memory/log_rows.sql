@@ -1,6 +1,7 @@
-{#- The committed rows of a stream of the memory log: what the head of its writer covers, whatever else a file holds (a write under way, or one
-    that a crash cut off). No log, no rows. -#}
+{#- The committed rows of a stream of the memory log: what the head of its writer covered when the build began, whatever else a file holds (what
+    was written since, a write under way, or one that a crash cut off). No log, no rows. -#}
 {% macro log_rows(stream) -%}
+    {%- set heads = governed_memory.relation('stg_log_heads') -%}
     {%- set place = governed_memory.memory_places() -%}
     {%- set files = place.log ~ '/*/' ~ stream ~ '.*.jsonl' if place else none -%}
     {%- set found = execute and files and run_query("select 1 from glob('" ~ files ~ "') limit 1") | length -%}
@@ -8,13 +9,6 @@
     select null::varchar as writer, null::bigint as seq, null::varchar as event
     where false
     {%- else %}
-    with heads as (
-        select
-            head ->> '$.writer' as writer,
-            (head -> '$.streams.{{ stream }}' ->> '$.seq')::bigint as last_seq
-        from read_json('{{ place.heads }}/*.json', columns = {'head': 'json'}, format = 'newline_delimited', maximum_object_size = 16777216)
-    )
-
     select
         heads.writer,
         rows_read.seq,
@@ -23,7 +17,8 @@
         '{{ files }}', columns = {'seq': 'bigint', 'event': 'json'}, format = 'newline_delimited', ignore_errors = true, filename = true,
         hive_partitioning = false, maximum_object_size = 67108864
     ) as rows_read
-    inner join heads on heads.writer = split_part(rows_read.filename, '/', -2) and rows_read.seq <= heads.last_seq
+    inner join {{ heads }} as heads
+        on heads.stream = '{{ stream }}' and heads.writer = split_part(rows_read.filename, '/', -2) and rows_read.seq <= heads.last_seq
     {%- endif %}
 {%- endmacro %}
 

@@ -13,10 +13,10 @@ ends as (
     from {{ governed_memory.relation('links') }}
 )
 
--- No weight says that two belong together and not how much; half is what M5 counts then
+-- No weight says that two belong together and not how much; half is what M5 counts then. Summed as decimals, so that the order in which links
+-- come changes nothing, and not cut, so that more may be added. By cell_id: a link may be read before its cell, which another writer wrote
 select
-    cells.cell_number,
-    least(1.0, sum(coalesce(ends.weight, 0.5))) as link_weight
+    cell_id,
+    sum(coalesce(try_cast(weight as decimal(18, 12)), 0.5)) as link_weight
 from ends
-inner join {{ governed_memory.relation('cells') }} as cells on ends.cell_id = cells.cell_id
-group by cells.cell_number
+group by cell_id

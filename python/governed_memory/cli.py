@@ -38,6 +38,7 @@ ROOMS = {
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",
+    "frame": "memory",
 }
 
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from governed_memory.errors import BusyError, InputError
-from governed_memory.log import LogWriter, canonical_event, positions, rows_since, verify
+from governed_memory.log import LogWriter, canonical_event, positions, rows_at, rows_since, verify
 
 AT = "2026-10-01T00:00:00Z"
 
 
 def event(number: int, **more: Any) -> bytes:
-    return canonical_event({"id": f"e{number}", "at": AT, **more})
+    return canonical_event({"id": f"e{number}", "recorded_at": AT, **more})
 
 
 def events_of(log: Path, heads: Path | None = None) -> dict[tuple[str, str], list[bytes]]:
@@ -121,7 +121,7 @@ def test_the_log_holds_what_a_list_would(steps: list[Any]) -> None:
         model: dict[tuple[str, str], list[bytes]] = {}
         for what, name, *given_rows in steps:
             if what == "append":
-                rows = {stream: [canonical_event({"text": text, "at": AT}) for text in texts] for stream, texts in given_rows[0].items()}
+                rows = {stream: [canonical_event({"text": text, "recorded_at": AT}) for text in texts] for stream, texts in given_rows[0].items()}
                 before = {stream: len(model.get((name, stream), [])) for stream in rows}
                 assert writers[name].append(rows, AT) == {
                     stream: range(before[stream] + 1, before[stream] + 1 + len(events)) for stream, events in rows.items()
@@ -196,3 +196,15 @@ def test_what_would_be_no_row_is_refused(log: Path, given: dict[str, list[bytes]
         with pytest.raises(InputError):
             writer.append({"links": [event(1)], **given}, AT)
         assert positions(log) == {}
+
+
+def test_single_rows_are_read_as_the_log_holds_them_now(log: Path) -> None:
+    with LogWriter(log, writer="a", segment_bytes=2000) as writer, LogWriter(log, writer="b") as other:
+        for first in range(1, 401, 20):
+            writer.append({"cells": [event(number) for number in range(first, first + 20)]}, AT)
+        other.append({"cells": [event(1000)], "links": [event(2000)]}, AT)
+    assert len(list((log / "a").glob("cells.*.jsonl"))) > 3
+    wanted = {("a", "cells"): [400, 7, 8, 150, 152, 7, 0, 401, -1], ("b", "links"): {1}, ("b", "frames"): {1}, ("none", "cells"): {1}}
+    found = [(row.writer, row.stream, row.seq, json.loads(row.event)["id"]) for row in rows_at(log, None, wanted)]
+    assert found == [("a", "cells", number, f"e{number}") for number in (7, 8, 150, 152, 400)] + [("b", "links", 1, "e2000")]
+    assert list(rows_at(log, None, {})) == []

@@ -31,7 +31,7 @@ SCRIPT = str(Path(log_processes.__file__))
 
 
 def event(number: int, **more: Any) -> bytes:
-    return canonical_event({"id": f"e{number}", "at": AT, **more})
+    return canonical_event({"id": f"e{number}", "recorded_at": AT, **more})
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

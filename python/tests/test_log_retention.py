@@ -17,7 +17,7 @@ NOW = "2026-10-01T00:00:00Z"
 
 
 def event(day: int, **more: Any) -> bytes:
-    return canonical_event({"id": f"e{day}", "at": f"2026-09-{day:02}T12:00:00Z", **more})
+    return canonical_event({"id": f"e{day}", "recorded_at": f"2026-09-{day:02}T12:00:00Z", **more})
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def archived(segment: Segment, content: bytes) -> Archived:
 def at_of(event: bytes) -> str | None:
     """When an event says that it was; None where it does not say so as a time."""
     try:
-        found = json.loads(event).get("at")
+        found = json.loads(event).get("recorded_at")
         moment(found)
     except (ValueError, TypeError):
         return None

@@ -22,6 +22,8 @@ from governed_memory.errors import InputError, shown
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 BLOCK = 1 << 16
+# What dbt reads as one line, less the layout around the event.
+EVENT_BYTES = 64 * 1024 * 1024 - 1024
 LOCK = ".lock"
 NAME = re.compile(r"[a-z0-9_-]+")
 SEGMENT = re.compile(r"([a-z0-9_-]+)\.([0-9]{6,})\.jsonl")

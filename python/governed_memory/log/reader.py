@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +16,8 @@ from governed_memory.log.layout import DAMAGED, Segment, heads_folder, read_line
 Positions = dict[tuple[str, str], int]
 # Below this distance, lines are read one by one to find a seq.
 NEAR = 1 << 16
+# Rows no further apart than this are read in one go when single rows are asked for.
+NEAR_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,9 @@ def rows_at(log: Path, heads: Path | None, wanted: Mapping[tuple[str, str], Coll
     folder, found = heads_folder(log, heads), read_heads(log, heads)
     for (writer, stream), seqs in sorted(wanted.items()):
         state = found[writer].streams.get(stream) if writer in found else None
-        for seq in sorted(seqs):
-            if state and 1 <= seq <= state.seq:
-                yield from (row for row in islice(_Stream(log, folder, writer, stream, state).rows_after(seq - 1), 1) if row.seq == seq)
+        if state:
+            there = sorted(seq for seq in set(seqs) if 1 <= seq <= state.seq)
+            yield from _Stream(log, folder, writer, stream, state).rows_of(there)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,17 @@ class _Stream:
                 raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         if seen != state.seq:
             raise InputError(f"{self} ends after row {seen}, though its head counts {state.seq}; {DAMAGED}")
+
+    def rows_of(self, seqs: Sequence[int]) -> Iterator[Row]:
+        """The rows with these seqs, which ascend; those near each other in one reading."""
+        begins = [place for place, seq in enumerate(seqs) if place == 0 or seq - seqs[place - 1] > NEAR_ROWS]
+        for first, beyond in pairwise([*begins, len(seqs)]):
+            run = set(seqs[first:beyond])
+            for row in self.rows_after(seqs[first] - 1):
+                if row.seq in run:
+                    yield row
+                if row.seq >= seqs[beyond - 1]:
+                    break
 
     def _path(self, number: int) -> Path:
         return Segment(self.writer, self.stream, number).path(self.log)

@@ -1,6 +1,6 @@
 """Keeping no more of the log than a policy asks for: seal, archive, then prune with a checkpoint in the signed head.
 
-A policy is {stream: for how many days its rows are kept}; a stream that it does not name is kept for good. How old a segment is says the `at`
+A policy is {stream: for how many days its rows are kept}; a stream that it does not name is kept for good. How old a segment is says the `recorded_at`
 of its last event.
 """
 
@@ -54,7 +54,7 @@ def seal(log: Path, policy: Policy, now: str, *, heads: Path | None = None, keys
                 segment = Segment(writer.writer, stream, state.segments)
                 at = at_of(read_line(last_line(segment.path(log), state.bytes))[1])
                 if at is None:
-                    done.kept[segment] = "its last event has no time `at`"
+                    done.kept[segment] = "its last event has no time `recorded_at`"
                 elif moment(at) < ends[stream]:
                     due.append(stream)
         done.segments += writer.seal(due, now)
@@ -178,7 +178,7 @@ def _due(head: Head, stream: str, end: datetime, known: Mapping[Segment, Archive
         segment = Segment(head.writer, stream, number)
         entry = known.get(segment)
         if entry is None or entry.at is None:
-            done.kept[segment] = "is not archived" if entry is None else "its last event has no time `at`"
+            done.kept[segment] = "is not archived" if entry is None else "its last event has no time `recorded_at`"
             return
         if moment(entry.at) >= end:
             return

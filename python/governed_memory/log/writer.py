@@ -16,7 +16,7 @@ from governed_memory.errors import BusyError, InputError
 from governed_memory.host.keys import Keys
 from governed_memory.log.folders import lock_folder, make_folder, sync_folder
 from governed_memory.log.heads import Head, Pruned, SignedHead, StreamHead, before_any_row, head_path, part_path, put_head, read_head, signed
-from governed_memory.log.layout import DAMAGED, SEGMENT_BYTES, Segment, checked_name, heads_folder, lines_of, os_errors
+from governed_memory.log.layout import DAMAGED, EVENT_BYTES, SEGMENT_BYTES, Segment, checked_name, heads_folder, lines_of, os_errors
 from governed_memory.log.recovery import settle
 
 # A stream, how far it reaches with what was written, and what must be synced before that is true.
@@ -259,6 +259,8 @@ def _refuse_what_is_no_line(rows: Mapping[str, Sequence[bytes]]) -> None:
         for event in events:
             if not (event.startswith(b"{") and event.endswith(b"}")) or b"\n" in event:
                 raise InputError(f"stream {stream!r}: an event is written as canonical_event gives it: one JSON object without line ends")
+            if len(event) > EVENT_BYTES:
+                raise InputError(f"stream {stream!r}: an event has {len(event)} bytes; the log takes {EVENT_BYTES} for one, so tell less at once")
         try:
             b"".join(events).decode()
         except UnicodeDecodeError:

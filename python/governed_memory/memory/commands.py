@@ -1,28 +1,27 @@
-"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`. Tools for operators: who calls is
-what they say with --principal, and no boundary (rule G8)."""
+"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, and `gmem frame`. Tools for
+operators: who calls is what they say with --principal, and no boundary (rule G8)."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
 import json
-import os
 import sys
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 from governed_memory.errors import InputError, one_line, shown
-from governed_memory.host.configuration import Caller, Host, read_host
+from governed_memory.host.configuration import Host, read_host
+from governed_memory.memory.frame_commands import register_frames
+from governed_memory.memory.json_lines import json_lines
+from governed_memory.memory.options import add_place, caller_of, instant_of, opened
 from governed_memory.memory.proposals import Outcome
 from governed_memory.memory.recall import Sight
-from governed_memory.memory.store import MemoryStore
-
-DEFAULT_PLACE = "memory"
+from governed_memory.memory.upkeep_commands import register_upkeep
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add these commands to the root parser."""
+    register_frames(commands)
     parser = commands.add_parser("memory", help="cells, links and what was said of them: written through guards into a log, and recalled")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, stream, what in (
@@ -49,16 +48,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     show.add_argument("cell", metavar="CELL_ID")
     _add_reading(show)
     show.set_defaults(run=run_show)
-
-
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """The options that say which memory, who and when; commands of frames take them too."""
-    parser.add_argument("--memory", metavar="DIR", help="the folder of the memory (default: GMEM_MEMORY, else memory)")
-    parser.add_argument("--host", metavar="FILE", help="the host file: callers, and keys to sign heads with (default: GMEM_HOST)")
-    parser.add_argument("--principal", required=True, metavar="NAME", help="who calls; one of the callers of the host file, where there is one")
-    parser.add_argument("--session", metavar="NAME", help="their session")
-    parser.add_argument("--now", metavar="TIME", help="the instant, as yyyy-mm-ddThh:mm:ss in UTC (default: the clock)")
-    parser.add_argument("--json", action="store_true", help="the outcome as JSON Lines")
+    register_upkeep(verbs)
 
 
 def _add_writing(parser: argparse.ArgumentParser) -> None:
@@ -71,39 +61,14 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on-date", metavar="DATE", help="what was there by the end of that day")
 
 
-def opened(arguments: argparse.Namespace, host: Host | None) -> MemoryStore:
-    """The memory that the arguments name.
-
-    Raises:
-        InputError: it cannot be opened.
-    """
-    place = Path(arguments.memory or os.environ.get("GMEM_MEMORY") or DEFAULT_PLACE)
-    return MemoryStore(place, keys=host.keys if host else None)
-
-
-def instant_of(text: str | None) -> datetime.datetime:
-    """The instant that an argument names, in UTC; the clock's without one.
-
-    Raises:
-        InputError: it is none.
-    """
-    if text is None:
-        return datetime.datetime.now(datetime.UTC)
-    try:
-        found = datetime.datetime.fromisoformat(text)
-        return found.astimezone(datetime.UTC) if found.tzinfo else found.replace(tzinfo=datetime.UTC)
-    except (ValueError, OverflowError):
-        raise InputError(f"--now: {shown(text)} is no instant; write it as yyyy-mm-ddThh:mm:ss (UTC)") from None
-
-
 def run_lines(arguments: argparse.Namespace) -> int:
     """Write what a file's lines tell; 1 where a guard refused some of it."""
-    told = list(json_lines(arguments.file))
+    told = [fields for _, fields in json_lines(arguments.file)]
     put: dict[str, Callable[..., list[Outcome]]]
     host = read_host(arguments.host)
-    with opened(arguments, host) as memory:
+    with opened(arguments, host, begins=True) as memory:
         put = {"cells": memory.write, "links": memory.link, "annotations": memory.annotate}
-        outcomes = put[arguments.stream](told, principal=_caller(arguments, host).name, session_id=arguments.session, now=instant_of(arguments.now))
+        outcomes = put[arguments.stream](told, principal=caller_of(arguments, host).name, session_id=arguments.session, now=instant_of(arguments.now))
     return tell_outcomes(outcomes, as_json=arguments.json)
 
 
@@ -111,7 +76,7 @@ def run_expire(arguments: argparse.Namespace) -> int:
     """End cells, or note those whose time is over."""
     host, now = read_host(arguments.host), instant_of(arguments.now)
     with opened(arguments, host) as memory:
-        name = _caller(arguments, host).name
+        name = caller_of(arguments, host).name
         outcomes = memory.expire(arguments.cells, principal=name, session_id=arguments.session, now=now) if arguments.cells else memory.expire_due(now)
     return tell_outcomes(outcomes, as_json=arguments.json)
 
@@ -127,7 +92,7 @@ def run_recall(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps(cell, ensure_ascii=False, default=str))
         else:
-            print(f"{cell['score']:.3f}  {cell['cell_id']}  {cell['system']}  {one_line(cell['summary'] or cell['content'])[:120]}")
+            print(one_line(f"{cell['score']:.3f}  {cell['cell_id']}  {cell['system']}  {(cell['summary'] or cell['content'])[:120]}"))
     if not found and not arguments.json:
         print("nothing that you may read matches")
     return 0 if found else 1
@@ -150,34 +115,6 @@ def run_show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def json_lines(file: str) -> Iterable[dict[str, Any]]:
-    """The objects of a file of JSON Lines, or of standard input.
-
-    Raises:
-        InputError: it cannot be read, or a line is no JSON object; the message says which.
-    """
-    try:
-        text = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        lines = text.decode("utf-8").split("\n")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: is not UTF-8") from error
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield _object(file, number, line)
-
-
-def _object(file: str, number: int, line: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} line {number}: is no JSON: {getattr(error, 'msg', 'nested too deeply')}") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{file} line {number}: expected an object with fields, got {type(found).__name__}")
-    return found
-
-
 def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
     """Print what came of each thing; 1 where something was refused."""
     for outcome in outcomes:
@@ -186,15 +123,11 @@ def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
         elif outcome.outcome == "refused":
             print(f"{outcome.place}: refused: {outcome.code}: expected that {outcome.requirement}", file=sys.stderr)
         else:
-            print(f"{outcome.place}: {outcome.outcome} {outcome.target_id}")
+            print(one_line(f"{outcome.place}: {outcome.outcome} {outcome.target_id}"))
     counts = {what: sum(outcome.outcome == what for outcome in outcomes) for what in ("written", "held", "refused")}
     if not as_json:
         print(", ".join(f"{count} {what}" for what, count in counts.items()))
     return 1 if counts["refused"] else 0
-
-
-def _caller(arguments: argparse.Namespace, host: Host | None) -> Caller:
-    return host.caller(arguments.principal) if host and host.callers else Caller(arguments.principal, (arguments.principal,), "inside")
 
 
 def _sight(arguments: argparse.Namespace, host: Host | None) -> Sight:
@@ -204,4 +137,4 @@ def _sight(arguments: argparse.Namespace, host: Host | None) -> Sight:
             on_date = datetime.date.fromisoformat(arguments.on_date)
         except ValueError:
             raise InputError(f"--on-date: {shown(arguments.on_date)} is no date; write it as yyyy-mm-dd") from None
-    return Sight(_caller(arguments, host), arguments.session, instant_of(arguments.now), arguments.is_global, on_date)
+    return Sight(caller_of(arguments, host), arguments.session, instant_of(arguments.now), arguments.is_global, on_date)

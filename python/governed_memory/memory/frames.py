@@ -171,18 +171,19 @@ def _step(step: object) -> object:
 def _reread(projection: Projection, log: Path, heads: Path | None, frames: str) -> polars.DataFrame:
     """The rows of the log that hold the frames and the cells of their steps, with the fingerprints they make now."""
     of_steps = f"select cell_id from main.frame_steps where frame_id in ({frames})"
-    places: dict[tuple[str, str, int], str] = {}
+    places = defaultdict(list)
     for stream, ids in {"frames": frames, "cells": of_steps}.items():
         held = projection.connection.execute(f"select writer, seq, {KEYS[stream]} from main.{stream} where {KEYS[stream]} in ({ids})").fetchall()
-        places |= {(writer, stream, seq): name for writer, seq, name in held}
+        for writer, seq, name in held:
+            places[writer, stream, seq].append(name)
     wanted = defaultdict(set)
     for writer, stream, seq in places:
         wanted[writer, stream].add(seq)
     found = []
     for row in rows_at(log, heads, wanted):
-        name = places[row.writer, row.stream, row.seq]
-        remade = _remade(row.stream, name, row.event)
-        found.append((row.stream, name, "{}" if remade is None else row.event.decode(), remade))
+        for name in places[row.writer, row.stream, row.seq]:
+            remade = _remade(row.stream, name, row.event)
+            found.append((row.stream, name, "{}" if remade is None else row.event.decode(), remade))
     return polars.DataFrame(found, REREAD, orient="row")
 
 

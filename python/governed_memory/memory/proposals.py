@@ -7,9 +7,12 @@ import datetime
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from governed_memory.errors import InputError
 from governed_memory.log import canonical_event, timestamp
+from governed_memory.memory.given import expect_text
 from governed_memory.memory.projection import KEYS
 from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms
@@ -41,7 +44,7 @@ class Outcome:
     requirement: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
     """Who asks for a transition, where and when.
 
@@ -49,7 +52,7 @@ class Scene:
         transition: as `transition_policies` names it.
         principal: the authenticated one who asks.
         session_id: the session; None outside of any.
-        now: the instant, in UTC.
+        now: the instant; in UTC, if it names no zone.
         sight: from where they know other cells; None for an operator, who knows all of them.
     """
 
@@ -58,6 +61,20 @@ class Scene:
     session_id: str | None
     now: datetime.datetime
     sight: Sight | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a transition of nobody.
+
+        Raises:
+            InputError: the principal is no text, or blank.
+        """
+        if not expect_text("principal", self.principal).strip():
+            raise InputError("principal: is blank; name the authenticated one who asks")
+
+    @cached_property
+    def at(self) -> str:
+        """The instant as events write it."""
+        return timestamp(self.now)
 
 
 def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
@@ -71,12 +88,14 @@ def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, An
     """
     # A field that is not for the one who writes goes in under a name that the type guard refuses.
     said = {f"{name} (given)" if name in MADE else name: value for name, value in told.items() if value is not None}
-    said |= {name: written(said[name]) for name in TIMES if name in said}
+    for name in TIMES:
+        if name in said:
+            said[name] = written(said[name])
     name = KEYS[stream]
     fingerprint = _fingerprint({field: value for field, value in said.items() if field != name}, scene.principal, scene.session_id)
     event = {
         name: f"{MARKS[stream]}_{fingerprint[:32]}", **said, "fingerprint": fingerprint, "transition": scene.transition, "principal": scene.principal,
-        "recorded_at": timestamp(scene.now),
+        "recorded_at": scene.at,
     }  # fmt: skip
     if scene.session_id is not None:
         event["session_id"] = scene.session_id
@@ -109,16 +128,17 @@ def written(given: object) -> object:
     try:
         found = datetime.datetime.fromisoformat(given) if isinstance(given, str) else given
         if isinstance(found, datetime.datetime):
-            return timestamp(found if found.tzinfo else found.replace(tzinfo=datetime.UTC))
+            return timestamp(found)
     except (ValueError, OverflowError):
         pass
     return given
 
 
 def _of_a_cell(event: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
-    made: dict[str, Any] = {"created_at": event.get("created_at", timestamp(scene.now))}
+    made: dict[str, Any] = {"created_at": event.get("created_at", scene.at)}
     if isinstance(event.get("content"), str):
-        made["terms"] = index_terms(f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"])
+        told = f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"]
+        made["terms"] = " ".join(index_terms(told))
     if isinstance(event.get("ttl_seconds"), int | float) and isinstance(made["created_at"], str):
         try:
             ends = datetime.datetime.fromisoformat(made["created_at"]) + datetime.timedelta(seconds=event["ttl_seconds"])

@@ -10,6 +10,8 @@ from typing import Any
 import duckdb
 
 from governed_memory.host.configuration import Caller
+from governed_memory.log import in_utc
+from governed_memory.memory.given import expect_text
 from governed_memory.memory.terms import query_terms
 from governed_memory.warehouse import fragment, literal, rows
 
@@ -32,11 +34,21 @@ class Sight:
     is_global: bool = False
     on_date: datetime.date | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text, before anything is read.
+
+        Raises:
+            InputError: the caller's name or the session is none.
+        """
+        expect_text("the caller", self.caller.name)
+        if self.session_id is not None:
+            expect_text("the session", self.session_id)
+
     def clock(self) -> datetime.datetime:
         """The instant as tables have it: UTC, without a zone. A read as of a day judges expiry at that day's end."""
         if self.on_date is not None:
             return datetime.datetime.combine(self.on_date, datetime.time.max)
-        return self.now.astimezone(datetime.UTC).replace(tzinfo=None)
+        return in_utc(self.now)
 
     def asked(self) -> dict[str, Any]:
         """The parameters of who reads."""
@@ -76,4 +88,4 @@ def _without_unreadable_sources(connection: duckdb.DuckDBPyConnection, cells: li
 
 def due(connection: duckdb.DuckDBPyConnection, now: datetime.datetime) -> list[dict[str, Any]]:
     """Working cells, {cell_id, expires_at}, whose time to live is over and of which no event tells yet."""
-    return rows(connection, fragment("due_cells"), {"clock": now.astimezone(datetime.UTC).replace(tzinfo=None)})
+    return rows(connection, fragment("due_cells"), {"clock": in_utc(now)})

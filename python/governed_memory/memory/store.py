@@ -10,9 +10,11 @@ from types import TracebackType
 from typing import Any
 
 from governed_memory.errors import InputError, NotAllowedError
+from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, Read, Witness, utc_now
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
+from governed_memory.memory.given import expect_text
 from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import Projection
 from governed_memory.memory.proposals import Outcome, Scene
@@ -59,7 +61,9 @@ class MemoryStore:
             raise
         self._transitions = Transitions(self._writer, self._projection)
 
-    def write(self, cells: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def write(
+        self, cells: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
 
         Args:
@@ -67,26 +71,33 @@ class MemoryStore:
             principal: the authenticated one who writes.
             session_id: the session they are written in.
             now: the instant; by default what the clock says.
+            asks_again: whether the caller will ask again for what names something that is not held yet; its refusal is not noted then.
 
         Raises:
             InputError: one of them is no JSON object, or the log cannot be written; nothing was written then.
         """
-        return self._transitions.put("cells", cells, Scene("write", principal, session_id, now or self._clock()))
+        return self._transitions.put("cells", cells, Scene("write", principal, session_id, now or self._clock()), asks_again=asks_again)
 
-    def link(self, links: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def link(
+        self, links: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Link cells, {from_cell_id, to_cell_id, link_type}, as `write` does. A conflict keeps both sides and says why."""
-        return self._transitions.put("links", links, Scene("link", principal, session_id, now or self._clock()))
+        return self._transitions.put("links", links, Scene("link", principal, session_id, now or self._clock()), asks_again=asks_again)
 
-    def annotate(self, annotations: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def annotate(
+        self, annotations: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Say something of cells, {target_id, kind, reason}, as `write` does; the cell stays as it is."""
-        return self._transitions.put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()))
+        return self._transitions.put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()), asks_again=asks_again)
 
     def expire(self, cell_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
         """End working cells before their time; they stay in the log and can be asked for."""
-        told = [{"target_id": cell_id, "kind": "expire"} for cell_id in cell_ids]
+        told = [{"target_id": cell_id, "kind": "expire"} for cell_id in _several(cell_ids)]
         return self._transitions.put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
 
-    def bind(self, frames: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
+    def bind(
+        self, frames: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
         """Bind cells as event frames, as `write` does: scene, goal, action, outcome, entities, cues, starts_at, ends_at and steps (rule M6).
 
         Steps are cell ids in any order: the order is that of the source, by event_index, created_at, cell_id; or objects with cell_id and
@@ -94,7 +105,8 @@ class MemoryStore:
         """
         given = [as_mapping(place, one) for place, one in enumerate(frames, start=1)]
         self._projection.catch_up()
-        return self._transitions.put("frames", bound(self._projection, given), Scene("bind", principal, session_id, now or self._clock()))
+        scene = Scene("bind", principal, session_id, now or self._clock())
+        return self._transitions.put("frames", bound(self._projection, given), scene, asks_again=asks_again)
 
     def replay(self, frame_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Replayed]:
         """Walk the steps of frames in order, and link those that are still what was bound, up to the first that is not (rule M6).
@@ -104,7 +116,7 @@ class MemoryStore:
         Raises:
             InputError: a frame is not named by a text, or the log cannot be read or written; nothing was written then.
         """
-        asked = list(dict.fromkeys(given := [_frame_id(place, one) for place, one in enumerate(frame_ids, start=1)]))
+        asked = list(dict.fromkeys(given := [expect_text(f"item {place}: frame_id", one) for place, one in enumerate(_several(frame_ids), start=1)]))
         scene = Scene("replay", principal, session_id, now or self._clock())
         self._projection.catch_up()
         found = findings(self._projection, self._log, self._heads, asked)
@@ -149,6 +161,9 @@ class MemoryStore:
         Raises:
             InputError: the caller may not read so, the log cannot be read, or the event cannot be written; nothing is told then.
         """
+        expect_text("the question", query)
+        if not 1 <= most < 1 << 63:
+            raise InputError(f"most: {most!r} is no number of cells; give 1 or more")
         self._begin_reading(sight)
         found = recalled(self._projection.connection, query, sight, system=system, takes_expired=takes_expired, most=most)
         self._leave_read("recall", query, [cell["cell_id"] for cell in found], sight)
@@ -160,6 +175,7 @@ class MemoryStore:
         Raises:
             InputError: as `recall`.
         """
+        expect_text("cell_id", cell_id)
         self._begin_reading(sight)
         found = shown(self._projection.connection, cell_id, sight)
         # What was asked for is not noted where it may be the name of a cell that is withheld (G7).
@@ -174,6 +190,7 @@ class MemoryStore:
         Raises:
             InputError: as `recall`.
         """
+        expect_text("frame_id", frame_id)
         self._begin_reading(sight)
         found = frame_read(self._projection.connection, frame_id, sight)
         self._leave_read("frame", frame_id if found else None, [frame_id] if found else [], sight)
@@ -185,6 +202,8 @@ class MemoryStore:
         Raises:
             InputError: as `recall`.
         """
+        for cell_id in cell_ids:
+            expect_text("cell_id", cell_id)
         self._begin_reading(sight)
         return readable(self._projection.connection, cell_ids, sight)
 
@@ -237,7 +256,7 @@ class MemoryStore:
         self.close()
 
 
-def _frame_id(place: int, told: object) -> str:
-    if not isinstance(told, str):
-        raise InputError(f"item {place}: expected a frame_id, got {type(told).__name__}")
-    return told
+def _several(ids: Iterable[str]) -> Iterable[str]:
+    if isinstance(ids, str):
+        raise InputError(f"expected a list of identifiers, got the text {shown_value(ids)}")
+    return ids

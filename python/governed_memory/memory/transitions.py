@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.log import LogWriter, canonical_event, timestamp
+from governed_memory.log import LogWriter, canonical_event
 from governed_memory.memory.guards import judge
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene, event_of
@@ -36,18 +36,23 @@ class Transitions:
         """Bring the two together."""
         self.writer, self.projection = writer, projection
 
-    def put(self, stream: str, told: Iterable[Told], scene: Scene) -> list[Outcome]:
-        """Put what is told before the guards and write what passes, with a note of each refusal, in one step."""
+    def put(self, stream: str, told: Iterable[Told], scene: Scene, *, asks_again: bool = False) -> list[Outcome]:
+        """Put what is told before the guards and write what passes, with a note of each refusal, in one step.
+
+        `asks_again`: not of those of the integrity guard, since what is missing may come.
+        """
         proposed = self.propose(stream, told, scene)
-        self.commit({stream: proposed.accepted, "refusals": proposed.refusals}, scene)
+        refused = [outcome for outcome in proposed.outcomes if outcome.code]
+        noted = [note for outcome, note in zip(refused, proposed.refusals, strict=True) if not (asks_again and outcome.guard == "integrity")]
+        self.commit({stream: proposed.accepted, "refusals": noted}, scene)
         return proposed.outcomes
 
     def propose(self, stream: str, told: Iterable[Told], scene: Scene, places: Sequence[int] | None = None) -> Proposed:
         """What is told, as the guards judge it; nothing is written yet. `places`: where each stands in what was given, from 1."""
-        events = [event_of(stream, as_mapping(place, one), scene) for place, one in enumerate(told, start=1)]
-        encoded = [canonical_event(event) for event in events]
-        if not events:
+        made = [_event(stream, place, one, scene) for place, one in enumerate(told, start=1)]
+        if not made:
             return Proposed([], [], [])
+        events, encoded = [event for event, _ in made], [line for _, line in made]
         self.projection.read_others()
         verdicts = judge(self.projection, stream, events, encoded, scene.sight)
         outcomes, accepted = [], {}
@@ -70,9 +75,18 @@ class Transitions:
     def commit(self, events: Mapping[str, Sequence[tuple[Told, bytes]]], scene: Scene) -> None:
         """Write events, {stream: (event, as it is written)}, all of them or none."""
         written = {stream: rows for stream, rows in events.items() if rows}
-        seqs = self.writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, timestamp(scene.now))
+        seqs = self.writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, scene.at)
         for stream in written.keys() & KEYS.keys():
             self.projection.wrote(self.writer.writer, stream, seqs[stream], written[stream])
+
+
+def _event(stream: str, place: int, told: object, scene: Scene) -> tuple[dict[str, Any], bytes]:
+    fields = as_mapping(place, told)
+    try:
+        event = event_of(stream, fields, scene)
+        return event, canonical_event(event)
+    except InputError as error:
+        raise InputError(f"item {place}: {error}") from None
 
 
 def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
@@ -80,7 +94,7 @@ def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
 
 
 def _control(event: Told, scene: Scene) -> tuple[Told, bytes]:
-    told = {"recorded_at": timestamp(scene.now), "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
+    told = {"recorded_at": scene.at, "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
     said = {name: value for name, value in {**event, **told}.items() if value is not None}
     return said, canonical_event(said)
 

@@ -44,12 +44,13 @@ def built_path(database: str | None = None) -> Path:
     return Path(database or os.environ.get("GMEM_DATABASE") or DEFAULT_DATABASE)
 
 
-def open_built(database: str | None = None, *, store_id: str | None = None) -> duckdb.DuckDBPyConnection:
+def open_built(database: str | None = None, *, store_id: str | None = None, known_by: str = "record_intervals_built") -> duckdb.DuckDBPyConnection:
     """The database that `dbt build` wrote, read-only.
 
     Args:
         database: its path; without one the environment variable GMEM_DATABASE, else governed_memory.duckdb here.
         store_id: a store that must be attached in it.
+        known_by: the table that says in which schema it was built; another one where only a part of the project is needed.
 
     Raises:
         InputError: there is no such file, it is no DuckDB database, another process holds it, the project was not built in it, or it has
@@ -63,7 +64,7 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
     except duckdb.Error as error:
         raise _refusal(path, error) from error
     schemas = connection.execute(
-        "select schema_name from duckdb_tables() where table_name = 'record_intervals_built' and database_name = current_database()"
+        "select schema_name from duckdb_tables() where table_name = $table and database_name = current_database()", {"table": known_by}
     ).fetchall()
     if len(schemas) != 1:
         is_audience = connection.execute("select 1 from duckdb_tables() where table_name = 'audience_answers'").fetchone()
@@ -78,7 +79,9 @@ def open_built(database: str | None = None, *, store_id: str | None = None) -> d
     return connection
 
 
-def attach_built(connection: duckdb.DuckDBPyConnection, database: str | None = None, *, store_id: str | None = None) -> str:
+def attach_built(
+    connection: duckdb.DuckDBPyConnection, database: str | None = None, *, store_id: str | None = None, known_by: str = "record_intervals_built"
+) -> str:
     """Attach the built database to a connection, as `built` and read-only.
 
     Returns:
@@ -87,7 +90,7 @@ def attach_built(connection: duckdb.DuckDBPyConnection, database: str | None = N
     Raises:
         InputError: as `open_built`.
     """
-    with open_built(database, store_id=store_id) as built:
+    with open_built(database, store_id=store_id, known_by=known_by) as built:
         [(schema,)] = built.execute("select current_schema()").fetchall()
     try:
         connection.execute(f"attach {literal(built_path(database))} as built (read_only)")

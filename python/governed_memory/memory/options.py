@@ -1,0 +1,70 @@
+"""What the commands of memory have in common: which memory, who calls, and when."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+from pathlib import Path
+
+from governed_memory.errors import InputError, shown
+from governed_memory.host.configuration import Caller, Host
+from governed_memory.memory.store import MemoryStore
+
+DEFAULT_PLACE = "memory"
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """The options that say which memory, who and when; commands of frames take them too."""
+    add_folder(parser)
+    parser.add_argument("--principal", required=True, metavar="NAME", help="who calls; one of the callers of the host file, where there is one")
+    parser.add_argument("--session", metavar="NAME", help="their session")
+    parser.add_argument("--now", metavar="TIME", help="the instant, as yyyy-mm-ddThh:mm:ss in UTC (default: the clock)")
+    parser.add_argument("--json", action="store_true", help="the outcome as JSON Lines")
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """The options that say which memory, and how its heads are signed."""
+    parser.add_argument("--memory", metavar="DIR", help="the folder of the memory (default: GMEM_MEMORY, else memory)")
+    parser.add_argument("--host", metavar="FILE", help="the host file: callers, and keys to sign heads with (default: GMEM_HOST)")
+
+
+def folder_of(arguments: argparse.Namespace) -> Path:
+    """The folder of the memory that the arguments name."""
+    return Path(arguments.memory or os.environ.get("GMEM_MEMORY") or DEFAULT_PLACE)
+
+
+def opened(arguments: argparse.Namespace, host: Host | None, *, begins: bool = False) -> MemoryStore:
+    """The memory that the arguments name; `begins` one where there is none.
+
+    Raises:
+        InputError: it cannot be opened, or there is none.
+    """
+    place = folder_of(arguments)
+    if not begins and not (place / "log").is_dir():
+        raise InputError(f"{str(place)!r} holds no memory; name its folder with --memory, or begin one with `gmem memory write`")
+    return MemoryStore(place, keys=host.keys if host else None)
+
+
+def instant_of(text: str | None) -> datetime.datetime:
+    """The instant that an argument names, in UTC; the clock's without one.
+
+    Raises:
+        InputError: it is none.
+    """
+    if text is None:
+        return datetime.datetime.now(datetime.UTC)
+    try:
+        found = datetime.datetime.fromisoformat(text)
+        return found.astimezone(datetime.UTC) if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    except (ValueError, OverflowError):
+        raise InputError(f"--now: {shown(text)} is no instant; write it as yyyy-mm-ddThh:mm:ss (UTC)") from None
+
+
+def caller_of(arguments: argparse.Namespace, host: Host | None) -> Caller:
+    """Who calls, as the host file says; without one, a caller inside the boundary who is a party of that name.
+
+    Raises:
+        InputError: the host file names no such caller.
+    """
+    return host.caller(arguments.principal) if host and host.callers else Caller(arguments.principal, (arguments.principal,), "inside")
