@@ -58,7 +58,7 @@
 {#- Rows with `event` as JSON, as clauses to begin a model with; the last of them, `judged`, has place, the event's fields, how long it is
     (event_bytes), and whether it has a field that the stream has not (has_unknown_field) or one of another type than its own (has_malformed_field).
 
-    Both are asked of the row alone, of the types of all its fields in one reading of it: what is judged is every write, and mostly one row. -#}
+    Both are asked of the row alone, of the types of all its fields in one reading of it, and once: planning a write of one row is most of its time. -#}
 {% macro judged_events(stream) -%}
 {%- set fields = governed_memory.log_fields(stream) -%}
 typed as (
@@ -71,7 +71,7 @@ typed as (
     from {{ governed_memory.relation('int_judged_' ~ stream) }}
 ),
 
-judged as (
+judged as materialized (
     select
         * exclude (event, types),
         len(json_keys(event)) > list_count(types) as has_unknown_field,

@@ -11,10 +11,10 @@ conditions as (
             'field_unknown': 'judged.has_unknown_field',
             'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
-            'id_blank': "trim(judged.annotation_id) = ''",
+            'id_blank': governed_memory.is_blank('judged.annotation_id'),
             'kind_unknown': "coalesce(judged.kind, '') not in ('note', 'decay', 'doubt', 'trust')",
             'half_life_missing': "judged.kind = 'decay' and not coalesce(judged.half_life_seconds > 0, false)",
-            'reason_missing': "coalesce(trim(judged.reason), '') = ''",
+            'reason_missing': 'coalesce(' ~ governed_memory.is_blank('judged.reason') ~ ', true)',
             'cell_unknown': 'targets.held_id is null',
             'not_working': "targets.system <> 'working'",
             'identity_conflict': governed_memory.identity_conflict('annotation_id')

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, shown
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False)
 CONTAINERS = (dict, list, tuple)
@@ -43,6 +43,20 @@ def timestamp(instant: datetime.datetime) -> str:
 def in_utc(instant: datetime.datetime) -> datetime.datetime:
     """An instant as tables have it: in UTC, without a zone. One that names none is in UTC."""
     return instant.astimezone(datetime.UTC).replace(tzinfo=None) if instant.tzinfo else instant
+
+
+def expect_text(what: str, given: object) -> str:
+    """A text as it was given.
+
+    Raises:
+        InputError: it is none, or holds an unpaired surrogate, which no file or table can hold.
+    """
+    try:
+        if isinstance(given, str) and given.encode() is not None:
+            return given
+    except UnicodeEncodeError:
+        raise InputError(f"{what}: {shown(given)} holds an unpaired surrogate, which is no text; write the character itself") from None
+    raise InputError(f"{what}: expected a text, got {type(given).__name__}")
 
 
 def _refuse_keys_that_are_no_texts(value: Any) -> None:

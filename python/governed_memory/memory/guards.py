@@ -81,10 +81,11 @@ def put_before_guards(
     return held
 
 
-def requirement(projection: Projection, transition: str, code: str) -> str:
-    """What is expected by a condition of a transition, in words."""
-    found = projection.connection.execute("select requirement from main.transition_policies where transition = $1 and code = $2", [transition, code]).fetchone()
-    return str(found[0]) if found else ""
+def requirement(projection: Projection, transition: str, code: str) -> str | None:
+    """What is expected by a condition of a transition, in words; None where it is not asked."""
+    sql = "select requirement from main.transition_policies where transition = $1 and code = $2 and is_on"
+    found = projection.connection.execute(sql, [transition, code]).fetchone()
+    return str(found[0]) if found else None
 
 
 def _is_held(stream: str, event: Mapping[str, Any], held: Mapping[tuple[str, str], str]) -> bool:

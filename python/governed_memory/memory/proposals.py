@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.log import canonical_event, timestamp
-from governed_memory.memory.given import expect_text
+from governed_memory.log import canonical_event, expect_text, timestamp
 from governed_memory.memory.projection import KEYS
 from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms

@@ -12,9 +12,8 @@ from typing import Any
 from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter, Read, Witness, utc_now
+from governed_memory.log import LogWriter, Read, Witness, expect_text, utc_now
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
-from governed_memory.memory.given import expect_text
 from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import Projection
 from governed_memory.memory.proposals import Outcome, Scene
@@ -218,12 +217,14 @@ class MemoryStore:
         return self._expire_due(now)
 
     def _begin_reading(self, sight: Sight) -> None:
-        if sight.is_global and not sight.caller.reads_all_sessions:
+        is_beyond = sight.is_global and not sight.caller.reads_all_sessions
+        expected = requirement(self._projection, "read", "global_not_allowed") if is_beyond else None
+        if expected is not None:
             refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
             self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
             raise NotAllowedError(
                 f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller",
-                refused["guard"], refused["code"], requirement(self._projection, "read", refused["code"]),
+                refused["guard"], refused["code"], expected,
             )  # fmt: skip
         self._projection.catch_up()
         if self._expire_due(sight.now):
