@@ -154,6 +154,9 @@ if __name__ == "__main__":
     what, given = sys.argv[1], Path(sys.argv[2])
     if what == "without_rights":
         print(without_rights(given))
+    elif what == "writes":
+        with MemoryStore(given) as store:
+            write_on(store, given, int(sys.argv[3]), 1)
     else:
         rounds = int(sys.argv[3])
         print(killed(given, what, rounds))

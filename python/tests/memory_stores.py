@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from governed_memory.host.configuration import Caller
 from governed_memory.log import rows_since
 from governed_memory.memory import MemoryStore, Sight
@@ -55,7 +57,12 @@ def events(place: Path, *streams: str) -> list[dict[str, Any]]:
 def tables(store: MemoryStore, *, but: Iterable[str] = ("cell_number",)) -> dict[str, list[tuple[Any, ...]]]:
     """All that an open memory has derived from the log, without some columns, in one order."""
     store._projection.catch_up()
+    return derived(store._projection.connection, but=but)
+
+
+def derived(connection: duckdb.DuckDBPyConnection, *, but: Iterable[str] = ("cell_number",)) -> dict[str, list[tuple[Any, ...]]]:
+    """The same of any database that has the tables of memory."""
     asked = {table: f"select {', '.join(name for name in columns(table) if name not in set(but))} from main.{table} order by all" for table in KEYS}
     asked["cell_terms"] = "select cell_id, term from main.cells full join main.cell_terms using (cell_number) order by all"
     asked["cell_link_weights"] = "select * from main.cell_link_weights order by all"
-    return {table: store._projection.connection.execute(sql).fetchall() for table, sql in asked.items()}
+    return {table: connection.execute(sql).fetchall() for table, sql in asked.items()}

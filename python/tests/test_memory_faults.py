@@ -408,3 +408,32 @@ def test_cells_that_name_one_another_in_a_circle_stay_out_and_nothing_else(tmp_p
     done = ingest(store, folder, principal="crm", session_id="i", now=NOON)
     assert done.counts == {("cells", "written"): 2, ("cells", "refused"): 2}
     assert sorted(str(outcome.target_id) for _, _, outcome in done.refused) == ["a", "b"]
+
+
+# --- retention, by its commands ---
+
+
+def test_what_is_past_its_time_is_archived_and_removed_and_memory_stays_whole(
+    tmp_path: Path, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryStore(place) as store:
+        written(store, cell("c1", "printer"), cell("c2", "printer"))
+        recalled(store, "printer")
+    asked = ["--memory", str(place), "--now"]
+    archived, removed = ["memory", "archive", "--to", str(tmp_path / "archive")], ["memory", "prune", "--archive", str(tmp_path / "archive")]
+    young, old = "2028-09-29T00:00:00", "2028-10-02T00:00:00"
+    assert main([*archived, *asked, young]) == main([*removed, *asked, young]) == 0
+    assert len(events(place, "reads")) == 1
+    assert main([*archived, *asked, old]) == main([*removed, *asked, old]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 removed"
+    assert events(place, "reads") == [] and len(events(place, "cells")) == 2
+    assert main(["memory", "verify", "--memory", str(place)]) == 0
+    with MemoryStore(place) as store:
+        assert recalled(store, "printer") == ["c1", "c2"]
+    # A policy that keeps cells for a day: what was in them is told by the archive alone.
+    monkeypatch.setattr("governed_memory.memory.upkeep_commands._policy", lambda: {"cells": 1})
+    assert main([*archived, *asked, old]) == main([*removed, *asked, old]) == 0
+    assert main(["memory", "verify", "--memory", str(place)]) == 0
+    with MemoryStore(place) as store:
+        assert recalled(store, "printer") == []
+        assert [outcome.outcome for outcome in store.write([cell("c1", "another")], **ANN)] == ["written"]
