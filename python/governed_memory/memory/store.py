@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
@@ -15,10 +15,14 @@ from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, Read, Witness, expect_text, utc_now
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
 from governed_memory.memory.guards import requirement
-from governed_memory.memory.projection import Projection
+from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
-from governed_memory.memory.transitions import Told, Transitions, as_mapping
+from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
+from governed_memory.warehouse import plain_frame
+
+if TYPE_CHECKING:
+    import polars
 
 # Who tells of a time to live that is over.
 CLOCK = "clock"
@@ -66,7 +70,7 @@ class MemoryStore:
         """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
 
         Args:
-            cells: fields as the model `cells` has them; a working or episodic cell needs system, content and source or source_ids.
+            cells: fields as the model `cells` has them, as mappings, or as a polars frame or Arrow table; a working or episodic cell needs system, content and source or source_ids.
             principal: the authenticated one who writes.
             session_id: the session they are written in.
             now: the instant; by default what the clock says.
@@ -102,7 +106,7 @@ class MemoryStore:
         Steps are cell ids in any order: the order is that of the source, by event_index, created_at, cell_id; or objects with cell_id and
         position, all of them, where the frame states another. The cells stay as they are.
         """
-        given = [as_mapping(place, one) for place, one in enumerate(frames, start=1)]
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(frames), start=1)]
         self._projection.catch_up()
         scene = Scene("bind", principal, session_id, now or self._clock())
         return self._transitions.put("frames", bound(self._projection, given), scene, asks_again=asks_again)
@@ -143,7 +147,7 @@ class MemoryStore:
             InputError: as `write`.
         """
         scene = Scene(TOLD[stream], sight.caller.name, sight.session_id, sight.now, replace(sight, is_global=False))
-        given = [as_mapping(place, one) for place, one in enumerate(told, start=1)]
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(told), start=1)]
         self._projection.catch_up()
         return self._transitions.put(stream, bound(self._projection, given, scene.sight) if stream == "frames" else given, scene)
 
@@ -242,6 +246,17 @@ class MemoryStore:
         on_date = sight.on_date.isoformat() if sight.on_date else None
         read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id)
         self.witness.note(sight.caller.name, [read], sight.now)
+
+    def table(self, name: str) -> polars.DataFrame:
+        """A derived table as a polars frame: cells, links, annotations, frames or replays, whoever may read what; for operators (rule G8).
+
+        Raises:
+            InputError: there is no such table, or the log cannot be read.
+        """
+        if name not in KEYS:
+            raise InputError(f"{shown_value(name)} is no table of memory; there are {', '.join(KEYS)}")
+        self._projection.catch_up()
+        return plain_frame(self._projection.connection, f"select * exclude (writer, seq) from main.{name} order by {KEYS[name]}")
 
     def close(self) -> None:
         """Give the slot back."""

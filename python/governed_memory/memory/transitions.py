@@ -49,7 +49,7 @@ class Transitions:
 
     def propose(self, stream: str, told: Iterable[Told], scene: Scene, places: Sequence[int] | None = None) -> Proposed:
         """What is told, as the guards judge it; nothing is written yet. `places`: where each stands in what was given, from 1."""
-        made = [_event(stream, place, one, scene) for place, one in enumerate(told, start=1)]
+        made = [_event(stream, place, one, scene) for place, one in enumerate(rows_of(told), start=1)]
         if not made:
             return Proposed([], [], [])
         events, encoded = [event for event, _ in made], [line for _, line in made]
@@ -87,6 +87,15 @@ def _event(stream: str, place: int, told: object, scene: Scene) -> tuple[dict[st
         return event, canonical_event(event)
     except InputError as error:
         raise InputError(f"item {place}: {error}") from None
+
+
+def rows_of(told: Iterable[Told]) -> Iterable[Told]:
+    """What is told one by one, also where it comes as a polars frame or any Arrow table; a null there is a field that is not told."""
+    if hasattr(told, "__arrow_c_stream__"):
+        import polars
+
+        return polars.DataFrame(told).iter_rows(named=True)
+    return told
 
 
 def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
