@@ -22,8 +22,8 @@ conditions as (
         judged.cell_id as target_id,
         judged.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field',
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.cell_id'),
             'system_unknown': 'systems.system is null',
@@ -39,7 +39,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('cell_id')
         }) }} as codes
     from judged
-    left join shapes on judged.place = shapes.place
     left join {{ governed_memory.relation('memory_systems') }} as systems on judged.system = systems.system
     left join missing_sources on judged.place = missing_sources.place
     left join {{ governed_memory.relation('int_held') }} as held on judged.cell_id = held.held_id and held.stream = 'cells'

@@ -17,8 +17,8 @@ conditions as (
         judged.link_id as target_id,
         judged.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field',
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.link_id'),
             'link_type_unknown': 'types.link_type is null',
@@ -30,7 +30,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('link_id')
         }) }} as codes
     from judged
-    left join shapes on judged.place = shapes.place
     left join {{ governed_memory.relation('link_types') }} as types on judged.link_type = types.link_type
     left join ends_held on judged.place = ends_held.place
     left join {{ governed_memory.relation('int_held') }} as held on judged.link_id = held.held_id and held.stream = 'links'

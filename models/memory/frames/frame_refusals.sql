@@ -46,8 +46,8 @@ conditions as (
         judged.frame_id as target_id,
         judged.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field or step_shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field or step_shapes.has_malformed_step',
+            'field_unknown': 'judged.has_unknown_field or step_shapes.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field or step_shapes.has_malformed_step',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.frame_id'),
             'scene_missing': 'coalesce(' ~ governed_memory.is_blank('judged.scene') ~ ', true)',
@@ -66,7 +66,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('frame_id')
         }) }} as codes
     from judged
-    left join shapes on judged.place = shapes.place
     left join step_shapes on judged.place = step_shapes.place
     left join asked on judged.place = asked.place
     left join {{ governed_memory.relation('int_held') }} as held on judged.frame_id = held.held_id and held.stream = 'frames'

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.log import LogWriter, canonical_event, timestamp
+from governed_memory.log import LogWriter, canonical_event
 from governed_memory.memory.guards import judge
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene, event_of
@@ -75,7 +75,7 @@ class Transitions:
     def commit(self, events: Mapping[str, Sequence[tuple[Told, bytes]]], scene: Scene) -> None:
         """Write events, {stream: (event, as it is written)}, all of them or none."""
         written = {stream: rows for stream, rows in events.items() if rows}
-        seqs = self.writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, timestamp(scene.now))
+        seqs = self.writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, scene.at)
         for stream in written.keys() & KEYS.keys():
             self.projection.wrote(self.writer.writer, stream, seqs[stream], written[stream])
 
@@ -94,7 +94,7 @@ def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
 
 
 def _control(event: Told, scene: Scene) -> tuple[Told, bytes]:
-    told = {"recorded_at": timestamp(scene.now), "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
+    told = {"recorded_at": scene.at, "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
     said = {name: value for name, value in {**event, **told}.items() if value is not None}
     return said, canonical_event(said)
 
