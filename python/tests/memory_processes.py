@@ -26,9 +26,10 @@ from governed_memory.memory.ingest import ingest
 from governed_memory.memory.projection import KEYS
 from governed_memory.warehouse.models import compiled
 
-# A process is killed after so many acknowledgements at most, the first of which says that it has begun, and a moment of so long at most.
+# A process is killed after so many acknowledgements at most, the first of which says that it has begun, and a moment of so long at most: about
+# what it takes from one acknowledgement to the next.
 ACKNOWLEDGED = 4
-MOMENT_S = 0.02
+MOMENT_S = {"write": 0.02, "replay": 0.04, "ingest": 0.3}
 
 
 def acknowledge(tell: int, names: dict[str, Any]) -> None:
@@ -61,9 +62,10 @@ def replay_on(store: MemoryStore, place: Path, number: int, tell: int) -> None:
     store.write([cell(name, event_index=one) for one, name in enumerate(names)], **ANN)
     for part in range(1 << 30):
         [bound] = store.bind([frame(*names[: part % 5 + 1], outcome=f"outcome {part}")], **ANN)
+        acknowledge(tell, {"frames": [bound.target_id]})
         [replayed] = store.replay([str(bound.target_id)], **ANN)
         assert replayed.is_complete and replayed.outcome == "written"
-        acknowledge(tell, {"frames": [bound.target_id], "replays": [bound.target_id]})
+        acknowledge(tell, {"replays": [bound.target_id]})
 
 
 WORK: dict[str, Callable[[MemoryStore, Path, int, int], None]] = {"write": write_on, "ingest": take_in, "replay": replay_on}
@@ -99,7 +101,7 @@ def killed(place: Path, what: str, rounds: int) -> int:
         with os.fdopen(told, encoding="utf-8") as lines:
             for line in [lines.readline() for _ in range(draw.randrange(ACKNOWLEDGED))]:
                 acknowledged.update((stream, name) for stream, names in json.loads(line).items() for name in names)
-            time.sleep(draw.random() * MOMENT_S)
+            time.sleep(draw.random() * MOMENT_S[what])
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             for line in lines:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +149,10 @@ def test_links_to_cells_that_another_writer_tells_later_in_the_log_weigh_the_sam
     """The log is read by writer, so that the first one's links come before the second one's cells."""
     with MemoryStore(place) as other:
         written(other, cell("x", "printer"), cell("y", "printer"))
-        store.link([{"from_cell_id": "x", "to_cell_id": "y", "link_type": "task", "weight": weight} for weight in (0.1, 0.2, 0.3, 0.9)], **ANN)
-        expected = tables(store)
-        assert len(expected["cell_link_weights"]) == 2
+        for weight in (0.1, 0.2, 0.3, 0.9):
+            store.link([{"from_cell_id": "x", "to_cell_id": "y", "link_type": "task", "weight": weight}], **ANN)
+            expected = tables(store)
+        assert expected["cell_link_weights"] == [("x", Decimal("1.5")), ("y", Decimal("1.5"))]
         with MemoryStore(place) as anew:
             assert tables(anew) == expected == tables(other)
             parts = [{one["link_part"] for one in opened.recall("printer", sight())} for opened in (store, other, anew)]
@@ -388,13 +390,17 @@ def test_an_inbox_makes_the_same_tables_twice_and_in_any_order_of_files_and_line
     assert len(made[0][0]["cells"]) == 12 and made[0][1] == ["cell_unknown", "source_cell_unknown"]
 
 
-def test_a_long_conversation_is_taken_in_turn_by_turn(tmp_path: Path, store: MemoryStore, place: Path) -> None:
+def test_a_long_conversation_is_taken_in_turn_by_turn(tmp_path: Path, store: MemoryStore, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each turn names the one before it, and the last comes first."""
     folder = tmp_path / "inbox"
     folder.mkdir()
     turns = [cell(f"t{number}", source_ids=[f"t{number - 1}"] if number else []) for number in range(100)]
     (folder / "a.cells.jsonl").write_text("\n".join(json.dumps(turn) for turn in reversed(turns)), encoding="utf-8")
+    write, asked = store.write, []
+    monkeypatch.setattr(store, "write", lambda told, **more: asked.append(len(told)) or write(told, **more))
     done = ingest(store, folder, principal="crm", session_id="i", now=NOON)
+    # Asked for once each: all of those that are left, for each turn that gets in, would be five thousand.
+    assert sum(asked) == 100
     assert done.counts == {("cells", "written"): 100}
     assert [event["cell_id"] for event in events(place, "cells")] == [turn["cell_id"] for turn in turns]
     assert events(place, "refusals") == []
