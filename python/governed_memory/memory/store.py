@@ -70,7 +70,8 @@ class MemoryStore:
         """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
 
         Args:
-            cells: fields as the model `cells` has them, as mappings, or as a polars frame or Arrow table; a working or episodic cell needs system, content and source or source_ids.
+            cells: fields as the model `cells` has them, as mappings, or as a polars frame or Arrow table; a working or episodic cell needs
+                system, content and source or source_ids.
             principal: the authenticated one who writes.
             session_id: the session they are written in.
             now: the instant; by default what the clock says.
