@@ -20,7 +20,7 @@ bounded_cells as (
 bounds_of_all as (
     select
         {{ key }},
-        list(cell_id order by cell_id) as source_ids,
+        list_sort(list(cell_id)) as source_ids,
         case when count(confidence) = count(*) then min(confidence) end as confidence,
         arg_max(classification, (strictness, classification)) filter (where classification is not null) as classification,
         count(*) filter (where is_restricted) as restricted_cells

@@ -15,7 +15,7 @@
 {#- The fingerprint of evidence, as an aggregate over frames: which they are, whatever order they came in. A frame's own fingerprint holds those
     of its cells, so a change of any of it is another one. -#}
 {% macro evidence_fingerprint(frames) -%}
-    sha256(to_json(list({'frame_id': {{ frames }}.frame_id, 'fingerprint': {{ frames }}.fingerprint} order by {{ frames }}.frame_id))::varchar)
+    sha256(to_json(list_sort(list({'frame_id': {{ frames }}.frame_id, 'fingerprint': {{ frames }}.fingerprint})))::varchar)
 {%- endmacro %}
 
 {#- A candidate's fingerprint begins with its signature's, so that who comes with an old one can be told that the evidence has changed. -#}

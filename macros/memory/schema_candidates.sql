@@ -21,7 +21,8 @@ signatures as (
         any_value(evidence.action) as action,
         any_value(evidence.outcome) as outcome,
         count(*) as evidence_count,
-        list(evidence.frame_id order by evidence.frame_id) as frame_ids,
+        list_sort(list(evidence.frame_id)) as frame_ids,
+        flatten(list(evidence.cell_ids)) as cell_ids,
         list_sort(list(distinct evidence.principal)) as proposers,
         {{ governed_memory.evidence_fingerprint('evidence') }} as evidence_fingerprint
     from evidence
@@ -31,6 +32,8 @@ signatures as (
 with_policy as (
     select
         signatures.*,
+        -- joined by, where it is not told: shorter than a hash
+        row_number() over () as signature_number,
         policies.policy_version,
         policies.min_evidence
     from signatures
@@ -50,19 +53,13 @@ opposing as (
 ),
 
 source_cells as (
-    select distinct
-        with_policy.signature_fingerprint,
-        steps.cell_id
-    from (
-        select
-            signature_fingerprint,
-            unnest(frame_ids) as frame_id
-        from with_policy
-    ) as with_policy
-    inner join {{ governed_memory.relation('frame_steps') }} as steps on with_policy.frame_id = steps.frame_id
+    select
+        signature_number,
+        unnest(list_distinct(cell_ids)) as cell_id
+    from with_policy
 ),
 
-{{ governed_memory.bounds_of_evidence('source_cells', 'signature_fingerprint') }},
+{{ governed_memory.bounds_of_evidence('source_cells', 'signature_number') }},
 
 verdicts as ({{ governed_memory.verdicts() }}),
 
@@ -102,7 +99,7 @@ select
         else 'open'
     end as state
 from named
-inner join bounds on named.signature_fingerprint = bounds.signature_fingerprint
+inner join bounds on named.signature_number = bounds.signature_number
 left join opposing on named.signature_fingerprint = opposing.signature_fingerprint
 left join verdicts on named.candidate_fingerprint = verdicts.candidate_fingerprint
 {%- endmacro %}

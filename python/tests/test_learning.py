@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
+import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dbt_harness
+import duckdb
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -19,7 +24,7 @@ from governed_memory.cli import main
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller, Host, read_host
 from governed_memory.host.keys import Keys, private_key
-from governed_memory.log import LogWriter, rows_since
+from governed_memory.log import LogWriter, canonical_event, rows_since
 from governed_memory.memory import MemoryStore, Outcome, Sight
 from governed_memory.memory.approvals import signed, signed_message
 from governed_memory.warehouse import fragment
@@ -508,3 +513,64 @@ def test_the_host_file_names_roles_and_keys_as_texts(tmp_path: Path, word: str) 
     (tmp_path / "host.yml").write_text(json.dumps({"callers": {"kim": {word: ["x"]}}}))
     with pytest.raises(InputError, match=f"{word} is a text"):
         read_host(str(tmp_path / "host.yml"))
+
+
+def build(place: Path, folder: Path, *selected: str) -> subprocess.CompletedProcess[str]:
+    variables = json.dumps({"memory": {"log": str(place / "log")}})
+    return dbt_harness.dbt(
+        folder, "build", "--select", *selected, "--exclude-resource-type", "unit_test", "--indirect-selection", "cautious", "--vars", variables
+    )
+
+
+def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learned: House, tmp_path: Path) -> None:
+    for number in range(3, 6):
+        learned.frame(number, outcome="it jams again", cell={"release_to": ["support"], "confidence": 0.5})
+    one, _ = (learned.decide("approve", candidate["candidate_fingerprint"]) for candidate in learned.candidates())
+    learned.frame(6)
+    learned.decide("revoke", str(one.target_id), now=NOON + HOUR, reason="no")
+    tables = ("memory_records", "approvals", "learned_schemas", "schema_evidence")
+    expected = [learned.table(f"select * from main.{table} order by all") for table in tables]
+    folder = tmp_path / "dbt"
+    folder.mkdir()
+    built = build(learned.place, folder, "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory")
+    assert built.returncode == 0, built.stdout + built.stderr
+    with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
+        assert [connection.execute(f"select * from main.{table} order by all").fetchall() for table in tables] == expected
+        assert connection.execute("select state, count(*) from schema_candidates group by state order by state").fetchall() == [("open", 1), ("revoked", 1)]
+    # What no guard let in: an approval that nobody signed, of the one who bound the frames, and a cell without one that is surer than its source.
+    told = {"recorded_at": "2026-10-01T13:00:00.000000Z", "principal": "ann", "transition": "consolidate", "fingerprint": "f"}
+    forged = {
+        **told, "approval_id": "approve_x", "verdict": "approve", "kind": "schema", "cell_id": "x", "candidate_fingerprint": "x", "frame_ids": ["f0"],
+        "approved_at": "2026-10-01T13:00:00.000000Z", "reason": "x", "role": "clerk", "party": "support", "policy_version": "2026-01", "signature": "x",
+        "is_signed": False,
+    }  # fmt: skip
+    cell = {**told, "cell_id": "y", "system": "semantic", "content": "y", "source_ids": ["0-1", "3-1"], "confidence": 0.9, "created_at": told["recorded_at"]}
+    with LogWriter(learned.place / "log") as writer:
+        writer.append({"approvals": [canonical_event(forged)], "cells": [canonical_event(cell)]}, "2026-10-01T13:00:00Z")
+    built = build(learned.place, folder, "stg_log_heads", "+path:models/memory/learning", "path:tests/memory")
+    assert built.returncode == 1
+    for test in (
+        "is_empty_approval_refusals_",
+        "what_was_learned_leads_back_to_one_approval",
+        "nothing_learned_is_surer_or_wider_than_its_evidence",
+    ):
+        assert f"Failure in test {test}" in built.stdout
+
+
+def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (dbt_harness.ROOT / "docs/learning.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    [session] = re.findall(r"```console\n(.*?)```", text, flags=re.S)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GMEM_MEMORY", raising=False)
+    exec(program, {})
+    asked = re.findall(r"^\$ gmem (.*)\n((?:(?!\$ ).*\n)*)", session, flags=re.M)
+    assert len(asked) == 8
+    for command, printed in asked:
+        arguments, _, file = command.partition(" > ")
+        main(shlex.split(arguments))
+        out = capsys.readouterr().out
+        if file:
+            Path(file).write_text(out)
+        else:
+            assert out == printed

@@ -56,6 +56,7 @@ select
     action,
     outcome,
     fingerprint,
+    cell_ids,
     principal,
     session_id,
     recorded_at,
