@@ -8,6 +8,7 @@ said as (
         target_id as cell_id,
         min(effective_at) filter (where kind = 'expire') as expired_at,
         arg_max(kind, (effective_at, recorded_at, annotation_id)) filter (where kind in ('doubt', 'trust')) as trust,
+        max(effective_at) filter (where kind = 'trust') as trusted_at,
         arg_max(half_life_seconds, (effective_at, recorded_at, annotation_id)) filter (where kind = 'decay') as half_life_seconds,
         max(effective_at) filter (where kind = 'decay') as decays_from,
         max(recorded_at) as annotated_at
@@ -22,6 +23,16 @@ derived_from as (
     where approval_id is not null
 ),
 
+-- What leads back to what was revoked is in doubt until somebody says otherwise
+revoked as (
+    select
+        cell_id,
+        max(revoked_at) as revoked_at
+    from {{ governed_memory.relation('int_revoked_lineage') }}
+    where revoked_at <= {{ clock }}
+    group by cell_id
+),
+
 facts as (
     select
         cells.cell_id,
@@ -32,7 +43,7 @@ facts as (
         greatest(cells.created_at, said.annotated_at) as updated_at,
         least(cells.expires_at, said.expired_at) as expires_at,
         coalesce(least(cells.expires_at, said.expired_at) <= {{ clock }}, false) as is_expired,
-        coalesce(said.trust = 'doubt', false) as is_in_doubt,
+        coalesce(said.trust = 'doubt', false) or coalesce(revoked.revoked_at >= coalesce(said.trusted_at, revoked.revoked_at), false) as is_in_doubt,
         derived_from.cell_id is not null as is_consolidated,
         coalesce(
             pow(0.5, date_diff('microsecond', said.decays_from, {{ clock }}) / 1e6 / said.half_life_seconds), 1.0
@@ -40,6 +51,7 @@ facts as (
     from {{ governed_memory.relation('cells') }} as cells
     left join said using (cell_id)
     left join derived_from using (cell_id)
+    left join revoked using (cell_id)
 )
 
 select

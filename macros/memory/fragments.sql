@@ -12,6 +12,12 @@
         'recalled': governed_memory.recalled(
             'term in (__terms__)', '__count__', '$asked_system', '$clock', '$takes_expired', '$most', reader
         ),
+        'candidates_read': governed_memory.candidates_read('$clock', reader),
+        'policies_in_force': governed_memory.policies_in_force('$clock'),
+        'offered_candidates': governed_memory.offered_candidates('readable_candidates'),
+        'opposite_schemas': governed_memory.opposite_schemas(
+            'select unnest($cell_ids), unnest($families), unnest($outcomes), unnest($policies)'
+        ),
         'frame_read': governed_memory.frame_read('$frame_id', reader),
     }) -}}
 {%- endmacro %}

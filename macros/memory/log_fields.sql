@@ -25,6 +25,16 @@
             'replay_id': 'varchar', 'frame_id': 'varchar', 'is_complete': 'boolean', 'verified_steps': 'bigint', 'failed_position': 'bigint',
             'reason': 'varchar', 'follows': 'varchar', 'fingerprint': 'varchar'
         },
+        'approvals': {
+            'approval_id': 'varchar', 'verdict': 'varchar', 'kind': 'varchar', 'cell_id': 'varchar', 'candidate_fingerprint': 'varchar',
+            'evidence_fingerprint': 'varchar', 'frame_ids': 'varchar[]', 'role': 'varchar', 'party': 'varchar', 'policy_version': 'varchar',
+            'reason': 'varchar', 'approved_at': 'timestamp', 'valid_from': 'varchar', 'signature': 'varchar', 'is_signed': 'boolean',
+            'fingerprint': 'varchar'
+        },
+        'decisions': {
+            'decision_id': 'varchar', 'kind': 'varchar', 'policy_version': 'varchar', 'outcome': 'varchar', 'subject_ids': 'varchar[]',
+            'link_id': 'varchar'
+        },
         'reads': {
             'read_kind': 'varchar', 'query': 'varchar', 'outcome': 'varchar', 'found_ids': 'varchar[]', 'is_global': 'boolean', 'on_date': 'date'
         },
@@ -38,7 +48,7 @@
 {%- endmacro %}
 
 {% macro log_streams() -%}
-    {{- return(['cells', 'links', 'annotations', 'frames', 'replays', 'reads', 'refusals']) -}}
+    {{- return(['cells', 'links', 'annotations', 'frames', 'replays', 'approvals', 'decisions', 'reads', 'refusals']) -}}
 {%- endmacro %}
 
 {#- The events of a stream as typed columns, from rows with `event` as JSON. What does not fit its type is null; the type guard has seen to

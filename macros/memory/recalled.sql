@@ -54,7 +54,7 @@ readable as (
         matched.matched_terms
     from {{ governed_memory.relation('cells') }} as cells
     inner join matched on cells.cell_number = matched.cell_number
-    where {{ governed_memory.readable('cells', reader) }}
+    where {{ governed_memory.readable('cells', reader) }} and not {{ governed_memory.has_record('cells') }}
 ),
 
 parts as (

@@ -39,6 +39,10 @@ ROOMS = {
     "report": "report",
     "lint-disclosure": "lint",
     "frame": "memory",
+    "candidates": "memory",
+    "approve": "memory",
+    "reject": "memory",
+    "revoke": "memory",
 }
 
 

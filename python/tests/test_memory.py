@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 from memory_stores import ANN, NOON, cell, events, frame, later, recalled, sight, tables, written
 
@@ -272,3 +273,17 @@ def test_a_read_across_sessions_needs_a_caller_who_may(store: MemoryStore, place
     assert [found["cell_id"] for found in store.recall("printer", may)] == ["c1"]
     store._projection.connection.execute("update main.transition_policies set is_on = false where transition = 'read'")
     assert [found["cell_id"] for found in store.recall("printer", sight(is_global=True))] == ["c1"]
+
+
+def test_frames_and_arrow_tables_go_in_and_a_table_comes_out(place: Path) -> None:
+    told = polars.DataFrame({"system": ["episodic"] * 3, "content": ["one", "two", "three"], "source": ["log"] * 3, "confidence": [0.5, None, 1.0]})
+    with MemoryStore(place) as memory:
+        outcomes = memory.write(told, principal="ann", session_id="s")
+        again = memory.write(told.to_dicts(), principal="ann", session_id="s")
+        held = memory.table("cells").sort("cell_number")
+        with pytest.raises(InputError, match="'cell' is no table of memory"):
+            memory.table("cell")
+    assert [outcome.outcome for outcome in outcomes] == ["written"] * 3
+    assert [outcome.outcome for outcome in again] == ["held"] * 3
+    assert held["content"].to_list() == ["one", "two", "three"]
+    assert held["confidence"].to_list() == [0.5, None, 1.0]

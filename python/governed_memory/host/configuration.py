@@ -12,7 +12,7 @@ import yaml
 
 from governed_memory.dates import day, instant
 from governed_memory.errors import InputError, did_you_mean
-from governed_memory.host.keys import Keys, read_keys
+from governed_memory.host.keys import Keys, public_keys, read_keys
 from governed_memory.warehouse import rows_as_sql
 from governed_memory.warehouse.register_file import CRITERIA
 
@@ -33,12 +33,14 @@ class Caller:
         parties: the parties whose releases they may read, as release_to spells them.
         boundary: 'inside' or 'outside'; outside it only what names one of the parties is visible (G5).
         reads_all_sessions: whether they may read memory across sessions (M5).
+        role: in which they approve what memory learns (M7); None if they do not.
     """
 
     name: str
     parties: tuple[str, ...] = ()
     boundary: str = OUTSIDE
     reads_all_sessions: bool = False
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Host:
         keys: what attestations are signed and verified with (G9); None where the file has no such section.
         heads: a file of the host's own that notes the newest head of each store.
         tokens: {caller: (where its bearer token is: 'env' or 'file', name)}.
+        approvers: the callers' own public keys, by their names, to verify what they approve (M7).
         place: the file, for messages.
     """
 
@@ -62,6 +65,7 @@ class Host:
     heads: Path | None = None
     tokens: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     place: str = "no host file"
+    approvers: Keys | None = None
 
     def caller(self, name: str) -> Caller:
         """The caller of that name.
@@ -130,11 +134,13 @@ def _host(path: str, content: Any) -> Host:
     for name in sections:
         if name not in SECTIONS:
             raise InputError(f"{path}: {name!r} is no part of a host file; {did_you_mean(str(name), SECTIONS) or 'expected ' + ', '.join(sorted(SECTIONS))}")
-    callers, tokens = {}, {}
+    callers, tokens, public_files = {}, {}, {}
     for name, entry in _mapping(path, "callers", sections.get("callers") or {}).items():
         callers[str(name)], token = _caller(path, str(name), entry)
         if token:
             tokens[str(name)] = token
+        if entry and "public_file" in entry:
+            public_files[str(name)] = entry["public_file"]
     registers = {}
     if "owners" in sections:
         registers["stg_concept_ownerships"] = [_owner(path, place, entry) for place, entry in _entries(path, "owners", sections["owners"], "concept", "party")]
@@ -152,7 +158,7 @@ def _host(path: str, content: Any) -> Host:
     heads = sections.get("heads")
     if heads is not None and not (isinstance(heads, str) and heads):
         raise InputError(f"{path}: heads names a file, got {heads!r}")
-    return Host(callers, registers, policy, keys, Path(path).parent / heads if heads else None, tokens, path)
+    return Host(callers, registers, policy, keys, Path(path).parent / heads if heads else None, tokens, path, public_keys(path, public_files))
 
 
 def expect_policy(where: str, policy: Any, policies: Mapping[Any, Any]) -> None:
@@ -165,13 +171,16 @@ def expect_policy(where: str, policy: Any, policies: Mapping[Any, Any]) -> None:
 def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] | None]:
     where = f"caller {name!r}"
     entry = _mapping(path, where, entry or {})
-    _expect_keys(path, where, entry, {"parties", "boundary", "token", "reads_all_sessions"})
+    _expect_keys(path, where, entry, {"parties", "boundary", "token", "reads_all_sessions", "role", "public_file"})
     boundary = entry.get("boundary", OUTSIDE)
     if boundary not in (INSIDE, OUTSIDE):
         raise InputError(f"{path}: {where}: boundary is {INSIDE} or {OUTSIDE}, got {boundary!r}")
     reads_all = entry.get("reads_all_sessions", False)
     if not isinstance(reads_all, bool):
         raise InputError(f"{path}: {where}: reads_all_sessions is true or false, got {reads_all!r}")
+    for word in ("role", "public_file"):
+        if word in entry and not (isinstance(entry[word], str) and entry[word].strip()):
+            raise InputError(f"{path}: {where}: {word} is a text, got {entry[word]!r}")
     token = None
     if "token" in entry:
         given = entry["token"]
@@ -180,7 +189,7 @@ def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] |
         if kind not in ("env", "file") or not isinstance(value, str):
             raise InputError(f"{path}: the token of {where} is given as {{env: NAME}} or {{file: PATH}}, never in this file itself")
         token = (kind, value)
-    return Caller(name, _names(path, f"parties of {where}", entry.get("parties") or []), boundary, reads_all), token
+    return Caller(name, _names(path, f"parties of {where}", entry.get("parties") or []), boundary, reads_all, entry.get("role")), token
 
 
 def _owner(path: str, place: str, entry: dict[str, Any]) -> dict[str, Any]:

@@ -130,6 +130,16 @@ class Keys:
         return self._public[key.key_id]
 
 
+def public_keys(host: str, files: Mapping[str, str]) -> Keys:
+    """Keys that only verify: {key id: its public file}, relative to the host file."""
+    return Keys({name: Key(name, ED25519, {"public_file": file}, host) for name, file in files.items()}, None, host)
+
+
+def private_key(name: str, file: str) -> Keys:
+    """The one key in a file of its owner's, to sign with."""
+    return Keys({name: Key(name, ED25519, {"file": os.path.abspath(file)}, "--key")}, name, "--key")
+
+
 def read_keys(host: str, section: Mapping[Any, Any]) -> Keys:
     """The keys that a host file's section names.
 

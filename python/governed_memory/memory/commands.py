@@ -13,6 +13,7 @@ from governed_memory.errors import InputError, one_line, shown
 from governed_memory.host.configuration import Host, read_host
 from governed_memory.memory.frame_commands import register_frames
 from governed_memory.memory.json_lines import json_lines
+from governed_memory.memory.learning_commands import register_learning, register_records
 from governed_memory.memory.options import add_place, caller_of, instant_of, opened
 from governed_memory.memory.proposals import Outcome
 from governed_memory.memory.recall import Sight
@@ -22,6 +23,7 @@ from governed_memory.memory.upkeep_commands import register_upkeep
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add these commands to the root parser."""
     register_frames(commands)
+    register_learning(commands)
     parser = commands.add_parser("memory", help="cells, links and what was said of them: written through guards into a log, and recalled")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, stream, what in (
@@ -48,6 +50,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     show.add_argument("cell", metavar="CELL_ID")
     _add_reading(show)
     show.set_defaults(run=run_show)
+    register_records(verbs)
     register_upkeep(verbs)
 
 

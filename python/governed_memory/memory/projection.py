@@ -18,12 +18,19 @@ from governed_memory.log import Positions, rows_since
 from governed_memory.warehouse import build, columns, derivation, open_memory
 
 # Each stream's table and key, the model of its events, and the model that refuses some.
-KEYS = {"cells": "cell_id", "links": "link_id", "annotations": "annotation_id", "frames": "frame_id", "replays": "replay_id"}
+KEYS = {
+    "cells": "cell_id", "links": "link_id", "annotations": "annotation_id", "frames": "frame_id", "replays": "replay_id", "approvals": "approval_id",
+}  # fmt: skip
 EVENTS = {stream: f"int_{key.removesuffix('_id')}_events" for stream, key in KEYS.items()}
 REFUSALS = {stream: f"{KEYS[stream].removesuffix('_id')}_refusals" for stream in KEYS}
-DERIVED = ("cell_terms", "cell_link_weights", "int_expiries", "int_bound_steps", "int_replay_findings", "frame_states", "frame_lineage")
+DERIVED = (
+    "cell_terms", "cell_link_weights", "int_expiries", "int_bound_steps", "int_replay_findings", "frame_states", "frame_lineage", "schema_evidence",
+    "learned_schemas", "memory_records", "int_revoked_lineage",
+)  # fmt: skip
+# Seeds that reads of memory ask.
+SEEDS = ("classifications", "consolidation_policies")
 # Models whose rows are put there for what is asked.
-GIVEN = ("int_held", "int_reread")
+GIVEN = ("int_held", "int_reread", "int_offered_candidates")
 # Rows put in the tables at a time, and rows of this process that may wait: some hundred megabytes.
 AT_ONCE = 250_000
 # More rows than this in a table that is emptied, and it is made anew: in memory, the space of single rows is not given back.
@@ -210,7 +217,7 @@ class Projection:
             connection.execute(f"create table main.int_judged_{stream} (place bigint, event varchar)")
         for model in GIVEN:
             connection.execute(f"create table main.{model} ({', '.join(f'{name} {kind}' for name, kind in columns(model).items())})")
-        build(connection, [*KEYS, *DERIVED, *REFUSALS.values()])
+        build(connection, [*KEYS, *DERIVED, *SEEDS, *REFUSALS.values()])
         connection.execute("create schema fresh")
         for stream in KEYS:
             connection.execute(f"create table fresh.stg_log_{stream} as from main.stg_log_{stream}")

@@ -17,9 +17,9 @@ from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
-MADE = {"recorded_at", "principal", "session_id", "transition", "terms", "fingerprint", "expires_at", "approval_id"}
-MARKS = {"cells": "c", "links": "l", "annotations": "a", "frames": "f", "replays": "r"}
-TIMES = ("created_at", "effective_at", "starts_at", "ends_at")
+MADE = {"recorded_at", "principal", "session_id", "transition", "terms", "fingerprint", "expires_at", "approval_id", "is_signed"}
+MARKS = {"cells": "c", "links": "l", "annotations": "a", "frames": "f", "replays": "r", "approvals": "p"}
+TIMES = ("created_at", "effective_at", "starts_at", "ends_at", "approved_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class Scene:
         return timestamp(self.now)
 
 
-def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
+def event_of(stream: str, told: Mapping[str, Any], scene: Scene, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The event that would be written for what is told.
 
     The identifier is the one that is given, else made of the content, the principal and the session, so that telling the same again, in any
-    order and after any crash, is the same thing. The time of telling is no part of it.
+    order and after any crash, is the same thing. The time of telling is no part of it. `made`: further fields, worked out here and not told.
 
     Raises:
         InputError: what is told is no JSON.
@@ -100,7 +100,7 @@ def event_of(stream: str, told: Mapping[str, Any], scene: Scene) -> dict[str, An
         event["session_id"] = scene.session_id
     if stream == "cells":
         event |= _of_a_cell(event, scene)
-    return event
+    return event | dict(made or {})
 
 
 def remade_fingerprint(stream: str, event: Mapping[str, Any]) -> str:

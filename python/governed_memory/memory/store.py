@@ -7,18 +7,23 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, Read, Witness, expect_text, utc_now
+from governed_memory.memory.approvals import candidates, decide, statement
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
 from governed_memory.memory.guards import requirement
-from governed_memory.memory.projection import Projection
+from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
-from governed_memory.memory.transitions import Told, Transitions, as_mapping
+from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
+from governed_memory.warehouse import plain_frame, rows
+
+if TYPE_CHECKING:
+    import polars
 
 # Who tells of a time to live that is over.
 CLOCK = "clock"
@@ -66,7 +71,8 @@ class MemoryStore:
         """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
 
         Args:
-            cells: fields as the model `cells` has them; a working or episodic cell needs system, content and source or source_ids.
+            cells: fields as the model `cells` has them, as mappings, or as a polars frame or Arrow table; a working or episodic cell needs
+                system, content and source or source_ids.
             principal: the authenticated one who writes.
             session_id: the session they are written in.
             now: the instant; by default what the clock says.
@@ -102,7 +108,7 @@ class MemoryStore:
         Steps are cell ids in any order: the order is that of the source, by event_index, created_at, cell_id; or objects with cell_id and
         position, all of them, where the frame states another. The cells stay as they are.
         """
-        given = [as_mapping(place, one) for place, one in enumerate(frames, start=1)]
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(frames), start=1)]
         self._projection.catch_up()
         scene = Scene("bind", principal, session_id, now or self._clock())
         return self._transitions.put("frames", bound(self._projection, given), scene, asks_again=asks_again)
@@ -143,9 +149,59 @@ class MemoryStore:
             InputError: as `write`.
         """
         scene = Scene(TOLD[stream], sight.caller.name, sight.session_id, sight.now, replace(sight, is_global=False))
-        given = [as_mapping(place, one) for place, one in enumerate(told, start=1)]
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(told), start=1)]
         self._projection.catch_up()
         return self._transitions.put(stream, bound(self._projection, given, scene.sight) if stream == "frames" else given, scene)
+
+    def candidates(self, sight: Sight) -> list[dict[str, Any]]:
+        """What could be learned from frames, as far as the caller may read the evidence (rules M6 and M7). The read leaves an event.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        found = candidates(self._transitions, sight)
+        self._leave_read("candidates", "", [one["candidate_fingerprint"] for one in found], sight)
+        return found
+
+    def statement(
+        self, verdict: str, target: str, sight: Sight, *, reason: str, party: str | None = None, valid_from: datetime.date | None = None
+    ) -> dict[str, Any]:
+        """What the caller would sign: 'approve' or 'reject' of a candidate, by its fingerprint, or 'revoke' of a schema, by its cell_id (rule M7).
+
+        Args:
+            verdict: one of the three.
+            target: of what.
+            sight: who says so, as the host file has them, and when.
+            reason: why.
+            party: for which of their parties they speak, where they have several.
+            valid_from: since when it holds; by default the day of the statement.
+
+        Raises:
+            InputError: the party is none of theirs, or the log cannot be read.
+        """
+        self._projection.catch_up()
+        return statement(self._transitions, verdict, target, sight, reason=reason, party=party, valid_from=valid_from)
+
+    def decide(self, verdict: str, statements: Iterable[Told], sight: Sight, approvers: Keys | None) -> list[Outcome]:
+        """Take in signed statements of one verdict, each on its own; an approval, its cell and the links of conflicts are one append (rule M7).
+
+        Args:
+            verdict: 'approve', 'reject' or 'revoke'.
+            statements: as `statement` makes them, with the signature that `approvals.signed` adds.
+            sight: who says so, as the host file has them, and when.
+            approvers: the public keys of the host's callers.
+
+        Raises:
+            InputError: one of them is no JSON object, or the log cannot be read or written; nothing was written then.
+        """
+        self._projection.catch_up()
+        return decide(self._transitions, verdict, statements, sight, approvers)
+
+    def records(self) -> list[dict[str, Any]]:
+        """What was learned as records of a store, as the model `memory_records` has them."""
+        self._projection.catch_up()
+        return rows(self._projection.connection, "select * from main.memory_records order by recorded_at, record_id")
 
     def recall(self, query: str, sight: Sight, *, system: str | None = None, takes_expired: bool = False, most: int = 10) -> list[dict[str, Any]]:
         """The cells that match a question and that the caller may read, the best first, each with the parts of its score; the read leaves an event.
@@ -242,6 +298,17 @@ class MemoryStore:
         on_date = sight.on_date.isoformat() if sight.on_date else None
         read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id)
         self.witness.note(sight.caller.name, [read], sight.now)
+
+    def table(self, name: str) -> polars.DataFrame:
+        """A derived table as a polars frame: cells, links, annotations, frames or replays, whoever may read what; for operators (rule G8).
+
+        Raises:
+            InputError: there is no such table, or the log cannot be read.
+        """
+        if name not in KEYS:
+            raise InputError(f"{shown_value(name)} is no table of memory; there are {', '.join(KEYS)}")
+        self._projection.catch_up()
+        return plain_frame(self._projection.connection, f"select * exclude (writer, seq) from main.{name} order by {KEYS[name]}")
 
     def close(self) -> None:
         """Give the slot back."""

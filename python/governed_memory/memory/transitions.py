@@ -47,12 +47,20 @@ class Transitions:
         self.commit({stream: proposed.accepted, "refusals": noted}, scene)
         return proposed.outcomes
 
-    def propose(self, stream: str, told: Iterable[Told], scene: Scene, places: Sequence[int] | None = None) -> Proposed:
-        """What is told, as the guards judge it; nothing is written yet. `places`: where each stands in what was given, from 1."""
-        made = [_event(stream, place, one, scene) for place, one in enumerate(told, start=1)]
-        if not made:
+    def propose(self, stream: str, told: Iterable[Told], scene: Scene, places: Sequence[int] | None = None, made: Sequence[Told] | None = None) -> Proposed:
+        """What is told, as the guards judge it; nothing is written yet.
+
+        Args:
+            stream: where it would be written.
+            told: what is told.
+            scene: by whom and when.
+            places: where each stands in what was given, from 1.
+            made: of each, fields that were worked out and not told.
+        """
+        drafts = [_event(stream, place, one, scene, made[place - 1] if made else None) for place, one in enumerate(rows_of(told), start=1)]
+        if not drafts:
             return Proposed([], [], [])
-        events, encoded = [event for event, _ in made], [line for _, line in made]
+        events, encoded = [event for event, _ in drafts], [line for _, line in drafts]
         self.projection.read_others()
         verdicts = judge(self.projection, stream, events, encoded, scene.sight)
         outcomes, accepted = [], {}
@@ -70,7 +78,7 @@ class Transitions:
 
     def leave(self, stream: str, event: Told, scene: Scene) -> None:
         """Write an event that no guard judges: a read, or a refusal."""
-        self.commit({stream: [_control(event, scene)]}, scene)
+        self.commit({stream: [control(event, scene)]}, scene)
 
     def commit(self, events: Mapping[str, Sequence[tuple[Told, bytes]]], scene: Scene) -> None:
         """Write events, {stream: (event, as it is written)}, all of them or none."""
@@ -80,20 +88,30 @@ class Transitions:
             self.projection.wrote(self.writer.writer, stream, seqs[stream], written[stream])
 
 
-def _event(stream: str, place: int, told: object, scene: Scene) -> tuple[dict[str, Any], bytes]:
+def _event(stream: str, place: int, told: object, scene: Scene, made: Told | None) -> tuple[dict[str, Any], bytes]:
     fields = as_mapping(place, told)
     try:
-        event = event_of(stream, fields, scene)
+        event = event_of(stream, fields, scene, made)
         return event, canonical_event(event)
     except InputError as error:
         raise InputError(f"item {place}: {error}") from None
 
 
+def rows_of(told: Iterable[Told]) -> Iterable[Told]:
+    """What is told one by one, also where it comes as a polars frame or any Arrow table; a null there is a field that is not told."""
+    if hasattr(told, "__arrow_c_stream__"):
+        import polars
+
+        return polars.DataFrame(told).iter_rows(named=True)
+    return told
+
+
 def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
-    return _control({"stream": stream, "target_id": outcome.target_id, "guard": outcome.guard, "code": outcome.code, "place": outcome.place}, scene)
+    return control({"stream": stream, "target_id": outcome.target_id, "guard": outcome.guard, "code": outcome.code, "place": outcome.place}, scene)
 
 
-def _control(event: Told, scene: Scene) -> tuple[Told, bytes]:
+def control(event: Told, scene: Scene) -> tuple[Told, bytes]:
+    """An event that no guard judges, with who and when, and as it is written."""
     told = {"recorded_at": scene.at, "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
     said = {name: value for name, value in {**event, **told}.items() if value is not None}
     return said, canonical_event(said)

@@ -1,0 +1,129 @@
+{#- What consolidation compares frames by (M6, M7). A signature is what a frame says happened: scene, entities, goal, action and outcome; a
+    family is the same without the outcome, so that two signatures of one family with other outcomes are opposite. Hashes of JSON, so that no
+    text can pass for two. -#}
+{% macro frame_family(frames) -%}
+    sha256(to_json({
+        'kind': 'schema', 'scene': {{ frames }}.scene, 'entities': list_sort(list_distinct({{ frames }}.entities)), 'goal': {{ frames }}.goal,
+        'action': {{ frames }}.action
+    })::varchar)
+{%- endmacro %}
+
+{% macro frame_signature(family, frames) -%}
+    sha256(to_json([{{ family }}, {{ frames }}.outcome])::varchar)
+{%- endmacro %}
+
+{#- The fingerprint of evidence, as an aggregate over frames: which they are, whatever order they came in. A frame's own fingerprint holds those
+    of its cells, so a change of any of it is another one. -#}
+{% macro evidence_fingerprint(frames) -%}
+    sha256(to_json(list({'frame_id': {{ frames }}.frame_id, 'fingerprint': {{ frames }}.fingerprint} order by {{ frames }}.frame_id))::varchar)
+{%- endmacro %}
+
+{#- A candidate's fingerprint begins with its signature's, so that who comes with an old one can be told that the evidence has changed. -#}
+{% macro candidate_fingerprint(signature, evidence) -%}
+    left({{ signature }}, 32) || left(sha256({{ signature }} || {{ evidence }}), 32)
+{%- endmacro %}
+
+{% macro same_signature(one, other) -%}
+    left({{ one }}, 32) = left({{ other }}, 32)
+{%- endmacro %}
+
+{#- What a family is called. A mark inside of a text is doubled, so that no two families have one name. -#}
+{% macro concept_name(frames) -%}
+    array_to_string([
+        replace({{ frames }}.scene, '|', '||'), replace({{ frames }}.goal, '|', '||'), replace({{ frames }}.action, '|', '||'),
+        replace(array_to_string(list_transform({{ frames }}.entities, lambda entity: replace(entity, ',', ',,')), ', '), '|', '||')
+    ], ' | ')
+{%- endmacro %}
+
+{#- A cell that stands as a record in the model memory_records is read there, by its rules, and not recalled beside it. -#}
+{% macro has_record(cells) -%}
+    (coalesce({{ cells }}.approval_id, '') <> '' and {{ cells }}.system = 'semantic')
+{%- endmacro %}
+
+{#- The policies in force at an instant. -#}
+{% macro policies_in_force(clock) -%}
+    select *
+    from {{ governed_memory.relation('consolidation_policies') }}
+    where valid_from <= cast({{ clock }} as date)
+    qualify row_number() over (partition by kind order by valid_from desc, policy_version desc) = 1
+{%- endmacro %}
+
+{#- Pairs of approved schemas of one family with other outcomes that no link joins yet; `given` is SQL for schemas that are being approved, if any. -#}
+{% macro opposite_schemas(given=none) -%}
+with
+
+standing as (
+    select
+        cell_id,
+        family_fingerprint,
+        outcome,
+        policy_version
+    from {{ governed_memory.relation('learned_schemas') }}
+    where revocation_id is null
+    {%- if given %}
+    union
+    {{ given }}
+    {%- endif %}
+)
+
+select
+    ones.cell_id as from_cell_id,
+    others.cell_id as to_cell_id,
+    greatest(ones.policy_version, others.policy_version) as policy_version,
+    policies.opposites
+from standing as ones
+inner join standing as others
+    on ones.family_fingerprint = others.family_fingerprint and ones.outcome <> others.outcome and ones.cell_id < others.cell_id
+left join {{ governed_memory.relation('consolidation_policies') }} as policies
+    on policies.kind = 'schema' and policies.policy_version = greatest(ones.policy_version, others.policy_version)
+left join {{ governed_memory.relation('links') }} as links
+    on links.link_type = 'conflict' and ones.cell_id = links.from_cell_id and others.cell_id = links.to_cell_id
+where links.link_id is null
+{%- endmacro %}
+
+{#- The candidates whose every cell a reader may read (M5, M14). -#}
+{% macro candidates_read(clock, reader) -%}
+with
+
+candidates as ({{ governed_memory.schema_candidates(clock) }}),
+
+withheld as (
+    select distinct named.candidate_fingerprint
+    from (
+        select
+            candidate_fingerprint,
+            unnest(source_ids) as cell_id
+        from candidates
+    ) as named
+    inner join {{ governed_memory.relation('cells') }} as cells on named.cell_id = cells.cell_id
+    where not coalesce({{ governed_memory.readable('cells', reader) }}, false)
+)
+
+select candidates.*
+from candidates
+left join withheld on candidates.candidate_fingerprint = withheld.candidate_fingerprint
+where withheld.candidate_fingerprint is null
+{%- endmacro %}
+
+{#- What an approval may be given to, of the candidates that `candidates` holds, with what became of these and of former ones. -#}
+{% macro offered_candidates(candidates) -%}
+select
+    coalesce(found.candidate_fingerprint, said.candidate_fingerprint) as candidate_fingerprint,
+    found.candidate_fingerprint is not null as is_current,
+    coalesce(said.is_approved, false) as is_approved,
+    coalesce(said.is_rejected, false) as is_rejected,
+    coalesce(said.is_revoked, false) as is_revoked
+from {{ candidates }} as found
+full join ({{ governed_memory.verdicts() }}) as said on found.candidate_fingerprint = said.candidate_fingerprint
+{%- endmacro %}
+
+{% macro verdicts() -%}
+    select
+        candidate_fingerprint,
+        bool_or(verdict = 'approve') as is_approved,
+        bool_or(verdict = 'reject') as is_rejected,
+        bool_or(verdict = 'revoke') as is_revoked
+    from {{ governed_memory.relation('approvals') }}
+    where candidate_fingerprint is not null
+    group by candidate_fingerprint
+{%- endmacro %}

@@ -1,0 +1,1 @@
+{{ governed_memory.log_events('approvals', governed_memory.relation('stg_log_approvals')) }}

@@ -1,0 +1,1 @@
+{{ governed_memory.opposite_schemas() }}
