@@ -218,7 +218,7 @@ def test_a_frame_needs_a_session_and_steps_that_were_observed(store: MemoryStore
 def test_what_is_no_frame_at_all_is_one_line(store: MemoryStore) -> None:
     with pytest.raises(InputError, match="item 1: expected an object with fields, got str"):
         store.bind(["f"], **ANN)  # type: ignore[list-item]
-    with pytest.raises(InputError, match="item 2: expected a frame_id, got int"):
+    with pytest.raises(InputError, match="item 2: frame_id: expected a text, got int"):
         store.replay(["f", 5], **ANN)  # type: ignore[list-item]
     assert store.bind([], **ANN) == []
     assert replay(store) == []
