@@ -37,7 +37,7 @@ renewed as (
 standings as (
     select
         judged.place,
-        len(judged.frame_ids) > 0 and coalesce(evidence.candidate_fingerprint <> judged.candidate_fingerprint, true) as is_made_otherwise,
+        coalesce(len(judged.frame_ids), 0) > 0 and coalesce(evidence.candidate_fingerprint <> judged.candidate_fingerprint, true) as is_made_otherwise,
         coalesce(evidence.is_bound_by_approver, false) as is_bound_by_approver,
         coalesce(offered.is_current, false) as is_current,
         coalesce(offered.is_approved, false) as is_approved,
