@@ -6,7 +6,7 @@
             'cell_id': 'varchar', 'system': 'varchar', 'content': 'varchar', 'summary': 'varchar', 'source': 'varchar', 'source_ids': 'varchar[]',
             'confidence': 'double', 'importance': 'double', 'event_index': 'bigint', 'created_at': 'timestamp', 'ttl_seconds': 'double',
             'expires_at': 'timestamp', 'metadata': 'json', 'classification': 'varchar', 'release_to': 'varchar[]', 'approval_id': 'varchar',
-            'terms': 'varchar[]', 'fingerprint': 'varchar'
+            'terms': 'varchar', 'fingerprint': 'varchar'
         },
         'links': {
             'link_id': 'varchar', 'from_cell_id': 'varchar', 'to_cell_id': 'varchar', 'link_type': 'varchar', 'weight': 'double', 'reason': 'varchar',
@@ -82,20 +82,4 @@
 {% macro json_kind(type) -%}
     {%- set kinds = {'varchar': 'text', 'varchar[]': 'texts', 'double': 'number', 'bigint': 'whole', 'boolean': 'flag', 'timestamp': 'time', 'date': 'time', 'json': 'object'} -%}
     {{- return(kinds.get(type, 'list')) -}}
-{%- endmacro %}
-
-{#- Every field of every stream with its kind. -#}
-{% macro log_field_rows() -%}
-select
-    stream,
-    field,
-    kind
-from (values
-{%- for stream in governed_memory.log_streams() %}
-{%- set in_streams = loop %}
-{%- for field, type in governed_memory.log_fields(stream).items() %}
-    ('{{ stream }}', '{{ field }}', '{{ governed_memory.json_kind(type) }}'){{ ',' if not (in_streams.last and loop.last) }}
-{%- endfor %}
-{%- endfor %}
-) as listed (stream, field, kind)
 {%- endmacro %}

@@ -2,7 +2,7 @@
     steward has to say stands in capitals. No command appends to a store whose rows are neither in a file nor in a table that it can name; there
     the fix says where they are. -#}
 {% macro item_fix(items, rules, fixes, builds, stores) -%}
-    coalesce({{ rules }}.fix, {{ fixes }}.sentence)
+    coalesce({{ fixes }}.sentence, {{ rules }}.fix)
     || case
         when {{ fixes }}.command like 'gmem supersede %' and regexp_matches({{ stores }}.location, '^[^''"]')
             then

@@ -22,24 +22,23 @@ conditions as (
         judged.cell_id as target_id,
         judged.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field',
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
-            'id_blank': "trim(judged.cell_id) = ''",
+            'id_blank': governed_memory.is_blank('judged.cell_id'),
             'system_unknown': 'systems.system is null',
-            'content_missing': "coalesce(trim(judged.content), '') = ''",
+            'content_missing': 'coalesce(' ~ governed_memory.is_blank('judged.content') ~ ', true)',
             'content_too_long': 'strlen(judged.content) > 16777216',
             'share_out_of_range': 'not (coalesce(judged.confidence, 1) between 0 and 1 and coalesce(judged.importance, 0) between 0 and 1)',
             'ttl_missing': 'systems.needs_ttl and judged.ttl_seconds is null',
             'ttl_misplaced': 'judged.ttl_seconds is not null and (not systems.needs_ttl or judged.ttl_seconds <= 0 or judged.expires_at is null)',
-            'source_missing': "coalesce(trim(judged.source), '') = '' and coalesce(len(judged.source_ids), 0) = 0",
+            'source_missing': 'coalesce(' ~ governed_memory.is_blank('judged.source') ~ ', true) and coalesce(len(judged.source_ids), 0) = 0',
             'source_cell_unknown': 'missing_sources.place is not null',
             'approval_required': 'systems.needs_approval',
             'session_missing': "not systems.needs_approval and coalesce(judged.session_id, '') = ''",
             'identity_conflict': governed_memory.identity_conflict('cell_id')
         }) }} as codes
     from judged
-    left join shapes on judged.place = shapes.place
     left join {{ governed_memory.relation('memory_systems') }} as systems on judged.system = systems.system
     left join missing_sources on judged.place = missing_sources.place
     left join {{ governed_memory.relation('int_held') }} as held on judged.cell_id = held.held_id and held.stream = 'cells'

@@ -28,7 +28,7 @@ select
     session_id,
     recorded_at,
     transition,
-    coalesce(terms, []) as terms,
+    coalesce(string_split(nullif(terms, ''), ' '), []) as terms,
     fingerprint,
     writer,
     seq

@@ -4,7 +4,7 @@ with
 
 items as (select * from {{ governed_memory.relation('int_steward_items') }}),
 
-builds as (select * from {{ governed_memory.relation('stg_build') }}),
+builds as (select * from {{ governed_memory.relation('int_worklist_build') }}),
 
 actions as (
     select *

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
+from typing import Any
 
 from governed_memory.errors import InputError, shown
 
@@ -28,3 +30,13 @@ def instant(name: str, text: object) -> str:
         raise InputError(f"{name}: {shown(text)} is neither a date nor a timestamp; write it as yyyy-mm-dd or yyyy-mm-ddThh:mm:ss (UTC)") from error
     except OverflowError as error:
         raise InputError(f"{name}: {shown(text)} lies in UTC outside the years 1 to 9999; write a moment within them") from error
+
+
+def date_as_text(value: Any) -> Any:
+    """A date or timestamp in ISO form, as JSON, CSV and pages hold it; anything else as it is."""
+    return value.isoformat() if isinstance(value, datetime.date) else value
+
+
+def dates_as_text(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with each value as `date_as_text` gives it."""
+    return {name: date_as_text(value) for name, value in row.items()}

@@ -60,6 +60,13 @@ def checked(records: list[Record] | None = None, *options: str, level: int = 3) 
 # What it accepts
 
 
+def test_l3_a_store_of_another_form_has_the_baseline_of_its_rows_F1(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", str(store), "--from", "relational", "--to", "documents", "--out", "messy"]) == 0
+    assert main(["baseline", "messy", "--form", "documents", "-o", "pages.csv"]) == 0
+    assert Path("pages.csv").read_text() == Path("base.csv").read_text()
+    assert main(["check", "messy", "--form", "documents", "--baseline", "pages.csv", "--min-level", "3"]) == 0
+
+
 def test_l3_accepted_findings_do_not_fail_and_a_new_one_does(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "messy.jsonl"]) == 1
     assert checked() == 0

@@ -241,6 +241,15 @@ def test_t5_a_change_without_effect_is_refused_with_the_reason(tmp_path: Path, c
     assert "points_at_withdrawal" in capsys.readouterr().err
 
 
+def test_t11_a_predecessor_that_ended_for_some_questions_only_is_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    narrower = {**RECORDS[-1], "record_id": "D-805", "value": "for renewals", "valid_from": "2026-07-01", "supersedes": RECORDS[-1]["record_id"]}
+    narrower |= {"applies_to": ["renewals"], "does_not_apply_to": ["new contracts"]}
+    store = json_lines(tmp_path / "s.jsonl", [*RECORDS, narrower])
+    run(store, ["supersede", "--of", RECORDS[-1]["record_id"], "--id", "D-806", "--value", "x", "--from", "2026-10-01", "--source", "LEG-5"])
+    printed = capsys.readouterr()
+    assert "D-806" in printed.out and "is not in force on" not in printed.err
+
+
 def test_t7_a_predecessor_that_has_ended_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = json_lines(tmp_path / "s.jsonl", RECORDS)
     assert run(store, ["supersede", "--of", "D-801", "--id", "D-806", "--value", "x", "--from", "2026-10-01", "--source", "LEG-5"]) == 0

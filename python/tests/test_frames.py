@@ -218,7 +218,7 @@ def test_a_frame_needs_a_session_and_steps_that_were_observed(store: MemoryStore
 def test_what_is_no_frame_at_all_is_one_line(store: MemoryStore) -> None:
     with pytest.raises(InputError, match="item 1: expected an object with fields, got str"):
         store.bind(["f"], **ANN)  # type: ignore[list-item]
-    with pytest.raises(InputError, match="item 2: expected a frame_id, got int"):
+    with pytest.raises(InputError, match="item 2: frame_id: expected a text, got int"):
         store.replay(["f", 5], **ANN)  # type: ignore[list-item]
     assert store.bind([], **ANN) == []
     assert replay(store) == []
@@ -546,7 +546,7 @@ def test_a_build_derives_the_same_states_and_its_tests_hold_until_a_link_is_forg
     claim = {**told, "replay_id": "r_forged", "frame_id": waiting, "is_complete": True, "verified_steps": 0}
     with LogWriter(place / "log") as writer:
         writer.append({"links": [canonical_event(link)], "replays": [canonical_event(claim)]}, "2026-10-01T13:00:00Z")
-    built = build(place, folder, "links", "replays", "path:models/memory/frames", "path:tests/memory")
+    built = build(place, folder, "stg_log_heads", "links", "replays", "path:models/memory/frames", "path:tests/memory")
     assert built.returncode == 1
     for test in ("a_replay_link_exists_only_for_a_verified_step", "every_step_of_a_complete_frame_has_a_replay_link"):
         assert "Got 1 result, configured to fail if != 0" in built.stdout and f"Failure in test {test}" in built.stdout

@@ -171,3 +171,111 @@ def test_an_undecided_policy_is_told_of_the_store_that_is_asked_only_T5() -> Non
         connection.execute("create table int_store_criteria as select store_id, []::varchar[] as criteria from stores")
         assert [notice.partition(":")[0] for notice in _undecided(connection, ("mine",))] == ["store 'mine'"]
         assert len(_undecided(connection, ("mine", "pages"))) == 2
+
+
+# A store whose keys are not the roles', and one of another form: both looked empty without a word.
+MAPPED = [{"id": "A", "thema": "c", "wert": "1", "ab": "2026-01-01", "bis": "2026-03-01"}]
+
+
+@pytest.mark.parametrize("command", [["ask", "c", "--as-of", "2026-02-01", "--caller", "bob"], ["as-of", "2026-02-01"]])
+def test_a_file_whose_records_name_no_concept_is_not_passed_over(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mapped.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in MAPPED))
+    host = ["--host", written(tmp_path, HOST)] if command[0] == "ask" else []
+    assert cli.main([*command, "--store", str(path), *host]) == 0
+    assert "no record of 'mapped' names a concept under 'concept'" in capsys.readouterr().err
+    mapping = "record_id=id,concept=thema,value=wert,valid_from=ab,valid_to=bis"
+    assert cli.main([*command, "--store", str(path), *host, "--map", mapping]) == 0
+    assert "names a concept" not in capsys.readouterr().err
+
+
+def test_a_concept_that_is_not_held_is_told_with_one_like_it(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--as-of", "2026-03-01", "--caller", "bob", "--store", store, "--host", written(tmp_path, HOST)]
+    assert cli.main(["ask", "C", *arguments]) == 0
+    printed = capsys.readouterr()
+    assert "not_held" in printed.out and "no record is about 'C'" in printed.err
+    assert cli.main(["ask", "c", *arguments, "--known-on", "2026-03-01"]) == 0
+    assert "3 records do not say when they were recorded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("reading", "outcome"), [([], "answered"), (["--ends", "exclusive"], "empty"), (["--null-end", "unknown"], "answered")])
+def test_every_governed_read_of_a_file_takes_how_its_ends_read_T2(reading: list[str], outcome: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mapped.csv"
+    path.write_text("id,thema,wert,ab,bis\nA,c,1,2026-01-01,2026-03-01\n")
+    mapping = "record_id=id,concept=thema,value=wert,valid_from=ab,valid_to=bis"
+    shared = ["--as-of", "2026-03-01", "--caller", "bob", "--store", str(path), "--host", written(tmp_path, HOST), "--map", mapping, *reading]
+    assert cli.main(["ask", "c", *shared, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["outcome"] == outcome
+    assert cli.main(["sql", "select outcome from answers", *shared, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"outcome": outcome}]
+
+
+def test_governed_sql_reads_a_store_of_any_form_F1(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    memories = str(tmp_path / "memories.json")
+    assert cli.main(["convert", store, "--from", "relational", "--to", "vector_memory", "--out", memories]) == 0
+    shared = ["--as-of", "2026-03-01", "--caller", "bob", "--host", written(tmp_path, HOST), "--format", "json"]
+    capsys.readouterr()
+    told = []
+    for named in ([store], [memories, "--form", "vector_memory"]):
+        assert cli.main(["sql", "select concept_id, record_id, value from records order by all", *shared, "--store", *named]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0] == told[1] and told[0]
+
+
+@pytest.mark.parametrize("place", [".", ".."])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ask", "c", "--as-of", "2026-03-01", "--caller", "bob"],
+        ["sql", "from records", "--as-of", "2026-03-01", "--caller", "bob"],
+        ["attest", "sign"],
+        ["erase", "--record", "A", "--asked-by", "x", "--because", "y", "--by", "z"],
+    ],
+)
+def test_the_folder_one_stands_in_is_named_like_any_other(
+    command: list[str], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here/in").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here/in")
+    host = [] if command[0] == "erase" else ["--host", written(tmp_path, HOST)]
+    code, error = cli.main([*command, "--store", place, *host]), capsys.readouterr().err
+    assert code == 2 and error.count("\n") == 1, error
+
+
+def test_pages_in_the_folder_one_stands_in_are_asked_by_its_name_F1(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages, host = tmp_path / "pages", written(tmp_path, HOST)
+    assert cli.main(["convert", store, "--from", "relational", "--to", "documents", "--out", str(pages)]) == 0
+    monkeypatch.chdir(pages)
+    capsys.readouterr()
+    assert cli.main(["ask", "c", "--as-of", "2026-03-01", "--caller", "bob", "--store", ".", "--form", "documents", "--host", host, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["store"] == "pages"
+
+
+def test_what_a_value_holds_forges_no_line_of_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "forged.jsonl"
+    path.write_text(json.dumps({**RECORDS[0], "value": "1\nforged: answered\n  A: 2\x1b[2J", "source": None}) + "\n")
+    assert cli.main(["ask", "c", "--as-of", "2026-03-01", "--caller", "bob", "--store", str(path), "--host", written(tmp_path, HOST)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["forged: answered", "  A: 1\\nforged: answered\\n  A: 2\\x1b[2J  (no source, since 2026-01-01)"]
+    assert lines.count("forged: answered") == 1
+
+
+def test_a_statement_that_is_no_select_is_told_once(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    shared = ["--as-of", "2026-03-01", "--caller", "bob", "--store", store, "--host", written(tmp_path, HOST)]
+    assert cli.main(["sql", "explain select * from records", *shared]) == 2
+    assert capsys.readouterr().err == "gmem sql: only a select can be run\n" and caplog.text == ""
+
+
+@pytest.mark.parametrize("name", ["pages", "store.yaml", "memories.json"])
+def test_a_store_of_another_form_is_said_to_need_form_F1(name: str, store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forms = {"pages": "documents", "store.yaml": "dimension", "memories.json": "vector_memory"}
+    path = str(tmp_path / name)
+    assert cli.main(["convert", store, "--from", "relational", "--to", forms[name], "--out", path]) == 0
+    shared = ["--as-of", "2026-03-01", "--caller", "bob", "--host", written(tmp_path, HOST)]
+    capsys.readouterr()
+    assert cli.main(["ask", "c", *shared, "--store", path]) == 2
+    error = capsys.readouterr().err
+    assert "a store of another form is read with --form" in error and error.count("\n") == 1, error
+    assert cli.main(["ask", "c", *shared, "--store", path, "--form", forms[name]]) == 0

@@ -244,6 +244,12 @@ def test_a_manifest_that_cannot_be_used_is_one_line(text: str | bytes | None, wo
     assert (words in error, error.count("\n"), error.startswith("gmem lint-disclosure: ")) == (True, 1, True), error
 
 
+@pytest.mark.parametrize("place", [".", "/"])
+def test_a_folder_is_no_manifest(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint-disclosure", "--manifest", place]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 @pytest.mark.parametrize("wrong", [[None], [1.5], [[]], [{}], {"a": 1}, "model.p.report"])
 @pytest.mark.parametrize(("kind", "uid"), [("nodes", "model.p.report"), ("metrics", "metric.p.m"), ("exposures", "exposure.p.e")])
 def test_a_node_that_reads_no_names_is_one_line(kind: str, uid: str, wrong: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

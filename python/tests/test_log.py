@@ -83,7 +83,7 @@ def test_a_line_is_as_documented(log: Path) -> None:
     assert head["head"] == {
         "writer": "w001",
         "commit": 1,
-        "recorded_at": AT,
+        "at": AT,
         "streams": {"cells": {"segments": 1, "seq": 1, "chain": json.loads(lines[0])["chain"], "bytes": len(lines[0]), "pruned": None}},
     }
 

@@ -307,6 +307,23 @@ def test_a_changed_file_answers_anew(tmp_path: Path) -> None:
     assert failed.value.code == "store_unavailable" and "SECRET" not in str(failed.value)
 
 
+def test_a_store_of_another_form_is_served_and_read_anew_F1(tmp_path: Path) -> None:
+    """Pages in a folder: what changes is a file in it."""
+    store, host = written(tmp_path)
+    pages = tmp_path / "pages"
+    assert cli.main(["convert", str(store), "--from", "relational", "--to", "documents", "--out", str(pages)]) == 0
+    served = Served(StoreFile(str(pages)), None, known(host), form="documents")
+    bob = Caller("bob", ("sales",), "inside")
+    asked = {"concept": "travel", "as_of": DAY}
+    told = call_tool(served, bob, "ask", asked)
+    assert (told["store"], told["answer"]["record_id"]) == ("pages", "T-2")
+    newer = "\n\n## Concept: travel\n\n[T-3] By bus. In force from 2026-08-01 until further notice. Replaces [T-2].\n"
+    with (pages / "statements.md").open("a", encoding="utf-8") as page:
+        page.write(newer)
+    assert call_tool(served, bob, "ask", asked)["answer"]["record_id"] == "T-3"
+    assert call_tool(served, bob, "history", {"concept": "travel"})["records"]
+
+
 def known(path: Path) -> Host:
     host = read_host(str(path))
     assert host is not None

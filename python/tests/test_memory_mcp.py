@@ -35,8 +35,8 @@ HOST = {
     "callers": {
         "alice": {"parties": ["finance"], "boundary": "inside", "token": {"env": "TOKEN_ALICE"}},
         "bob": {"parties": ["sales"], "boundary": "inside", "token": {"env": "TOKEN_BOB"}},
-        "team": {"token": {"env": "TOKEN_TEAM"}},
-        "team_a": {"token": {"env": "TOKEN_TEAM_A"}},
+        "team": {"boundary": "inside", "token": {"env": "TOKEN_TEAM"}},
+        "team_a": {"boundary": "inside", "token": {"env": "TOKEN_TEAM_A"}},
         "auditor": {"boundary": "inside", "reads_all_sessions": True, "token": {"env": "TOKEN_AUDITOR"}},
     },
     "owners": {"margin": "finance"},
@@ -66,6 +66,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         cells["of bob"] = told(memory, "bob", content="discount heard of", source_ids=[cells["open"]])
         memory.link([{"from_cell_id": cells["of bob"], "to_cell_id": cells["open"], "link_type": "causal", "reason": "SECRET-link"}], principal="root", now=NOW)
+        # Both ends are bob's, the session in which it was told is not.
+        other = told(memory, "bob", content="another of bob")
+        link = {"from_cell_id": cells["of bob"], "to_cell_id": other, "link_type": "task", "reason": "SECRET-elsewhere"}
+        memory.link([link], principal="alice", session_id="s1", now=NOW)
         [frame] = memory.bind([{**FRAME, "scene": "SECRET-scene", "steps": [cells["open"]]}], principal="alice", session_id="s1", now=NOW)
         cells["frame"] = str(frame.target_id)
     (folder / "cells.json").write_text(json.dumps(cells), encoding="utf-8")

@@ -183,6 +183,15 @@ def test_sarif_gives_no_line_where_a_record_has_none(store: Path, capsys: pytest
     assert run["results"] and not any("region" in result["locations"][0]["physicalLocation"] for result in run["results"])
 
 
+def test_sarif_names_the_findings_of_a_store_of_another_form_without_lines_F1(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", str(store), "--from", "relational", "--to", "vector_memory", "--out", "memories.jsonl"]) == 0
+    _, rows = sarif(capsys, store)
+    _, run = sarif(capsys, "memories.jsonl", "--form", "vector_memory")
+    found = [[(result["ruleId"], result["level"], result["message"]["text"]) for result in told["results"]] for told in (run, rows)]
+    assert found[0] == found[1] and found[0]
+    assert {json.dumps(result["locations"][0]["physicalLocation"]) for result in run["results"]} == {'{"artifactLocation": {"uri": "memories.jsonl"}}'}
+
+
 def test_sarif_lists_some_and_says_how_many_more_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "many.jsonl"
     count = reports.SARIF_LISTED + 7

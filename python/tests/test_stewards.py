@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -367,7 +368,7 @@ def elsewhere(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A folder from which the attached files are not found by the names that the project has for them."""
     with duckdb.connect(str(tmp_path / "built.duckdb")) as copy:
         copy.execute(f"attach '{world.folder / 'built.duckdb'}' as world (read_only)")
-        for name in ("stg_build", "record_intervals_built", "int_steward_items", "stg_steward_actions"):
+        for name in ("stg_build", "record_intervals_built", "int_steward_items", "int_worklist_build", "stg_steward_actions"):
             copy.execute(f"create table {name} as from world.main.{name}")
         copy.execute("create table stg_registers as select 'parties' as register_id, '''moved/parties.jsonl''' as location, true as is_appended")
         copy.execute("insert into stg_registers values ('steward_actions', '''moved/trace.jsonl''', true)")
@@ -464,3 +465,58 @@ def test_l7_an_entry_of_a_writer_that_was_cut_off_is_none_and_the_next_one_takes
     journal_of(file).write_bytes(b'18\n{"party_id": "cut off"}\n')
     assert main([*PARTY, "--party", "x", "--file", str(file)]) == 0
     assert [json.loads(line)["party_id"] for line in file.read_text().splitlines()] == ["a", "x"]
+
+
+def test_t6_l7_an_owner_entered_after_the_last_record_fails_no_build(tmp_path: Path) -> None:
+    """Whether a supersession had an effect is known only when the register says whose the concept was (T8)."""
+    project = Project(tmp_path)
+    lines = [record("A-1", "fee", by="finance"), record("A-2", "fee", by="finance", valid_from="2026-02-01", supersedes="A-1")]
+    stamped = [{**line, "recorded_at": "2026-02-01"} for line in lines]
+    project.attach("s", write(tmp_path / "s.jsonl", stamped), target_level=0, attests_writers=True, columns={"written_by": "by"})
+    owner = {"concept_id": "fee", "party_id": "finance", "valid_from": "2026-01-01", "recorded_at": "2026-03-01 10:00:00", "recorded_by": "ada", "because": "x"}
+    project.append_to("concept_ownerships", write(tmp_path / "owners.jsonl", [owner]))
+    run = project.dbt("build", "--indirect-selection", "empty", "--select", "+intervals_known_by_now_are_all_intervals")
+    assert run.returncode == 0, run.stdout
+    [(ended,)] = duckdb.connect(str(project.folder / "built.duckdb"), read_only=True).execute(
+        "select in_force_to::varchar from record_intervals where record_id = 'A-1'"
+    ).fetchall()  # fmt: skip
+    assert ended == "2026-01-31"
+
+
+def test_l7_the_command_that_a_missing_concept_shows_takes_it_off_the_list(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it is expected of every store, an entry of one store ends nothing."""
+    [(fix,)] = rows(world, "select fix from steward_worklist where concept_id = 'never_there' and rule_id is not null")
+    assert fix.endswith(": `gmem steward expect --concept=never_there --no-longer --by=WHO --because=WHY`") and "every store" in fix
+    project = Project(tmp_path)
+    project.vars["on_date"] = ON_DATE
+    project.attach("s", write(tmp_path / "s.jsonl", RECORDS), target_level=0)
+    file = tmp_path / "expected.jsonl"
+    project.append_to("expected_concepts", file)
+    shared = ["--by", "ada", "--because", "agreed", "--from", "2026-01-01", "--file", str(file), "--database", str(tmp_path / "none.duckdb")]
+    for more in ([], ["--store", "s"]):
+        assert main(["steward", "expect", "--concept", "nps", *more, *shared]) == 0
+    capsys.readouterr()
+    assert main(["steward", "expect", "--concept", "nps", "--store", "t", "--no-longer", *shared]) == 0
+    assert "holds no 'nps' of store 't', so nothing ends; it is expected of every store: leave out --store" in capsys.readouterr().err
+    # Expected of every store and of this one: one gap, and each expectation is taken off by itself.
+    for left in (1, 1, 0):
+        found = project.run("concept_gaps", "steward_worklist").execute("select fix from steward_worklist where concept_id = 'nps'").fetchall()
+        assert len(found) == left
+        if left:
+            command = found[0][0].split("`")[1].replace("=WHO", "=ada").replace("=WHY", "=agreed")
+            assert main([*shlex.split(command)[1:], "--from", "2026-02-01", "--file", str(file), "--database", str(tmp_path / "none.duckdb")]) == 0
+            assert "warning" not in capsys.readouterr().err
+
+
+def test_l6_a_list_of_an_earlier_build_says_so(world: World, desk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stopped = shutil.copy(world.folder / "built.duckdb", tmp_path / "stopped.duckdb")
+    asked = ["worklist", "list", "--file", str(desk), "--database", str(stopped)]
+    assert main(asked) == 0
+    printed = capsys.readouterr()
+    assert printed.err == "" and f"items on {ON_DATE}" in printed.out
+    with duckdb.connect(str(stopped)) as later:
+        later.execute("create or replace view stg_build as select date '2026-07-09' as on_date, timestamp '2099-01-01 10:00:00' as built_at")
+    assert main(asked) == 0
+    printed = capsys.readouterr()
+    assert "the build of 2099-01-01 10:00:00 (UTC) stopped before it made this list" in printed.err and printed.err.count("\n") == 1
+    assert f"items on {ON_DATE}" in printed.out

@@ -1,5 +1,5 @@
-{#- As known when the last record became known, everything counts (T6). A store with a record that nobody knows the recording of is left
-    out: such a record is seen only by reads without known_on. -#}
+{#- As known when the last record and the last entry about an owner became known, everything counts (T6). A store with a record that nobody
+    knows the recording of is left out: such a record is seen only by reads without known_on. -#}
 with
 
 undated_stores as (
@@ -8,9 +8,14 @@ undated_stores as (
     where known_at is null
 ),
 
+recordings as (
+    select known_at from {{ governed_memory.relation('records') }}
+    union all
+    select recorded_at as known_at from {{ governed_memory.relation('concept_ownerships') }}
+),
+
 last_recordings as (
-    select max(known_at) as known_at
-    from {{ governed_memory.relation('records') }}
+    select max(known_at) as known_at from recordings
 ),
 
 view_rows as (

@@ -46,14 +46,14 @@ conditions as (
         judged.frame_id as target_id,
         judged.transition,
         {{ governed_memory.broken_conditions({
-            'field_unknown': 'shapes.has_unknown_field or step_shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field or step_shapes.has_malformed_step',
+            'field_unknown': 'judged.has_unknown_field or step_shapes.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field or step_shapes.has_malformed_step',
             'event_too_long': governed_memory.is_too_long(),
-            'id_blank': "trim(judged.frame_id) = ''",
-            'scene_missing': "coalesce(trim(judged.scene), '') = ''",
-            'goal_missing': "coalesce(trim(judged.goal), '') = ''",
-            'action_missing': "coalesce(trim(judged.action), '') = ''",
-            'outcome_missing': "coalesce(trim(judged.outcome), '') = ''",
+            'id_blank': governed_memory.is_blank('judged.frame_id'),
+            'scene_missing': 'coalesce(' ~ governed_memory.is_blank('judged.scene') ~ ', true)',
+            'goal_missing': 'coalesce(' ~ governed_memory.is_blank('judged.goal') ~ ', true)',
+            'action_missing': 'coalesce(' ~ governed_memory.is_blank('judged.action') ~ ', true)',
+            'outcome_missing': 'coalesce(' ~ governed_memory.is_blank('judged.outcome') ~ ', true)',
             'span_inverted': 'judged.starts_at > judged.ends_at',
             'position_missing': 'asked.leaves_out_positions',
             'position_repeated': 'asked.repeats_a_position',
@@ -66,7 +66,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('frame_id')
         }) }} as codes
     from judged
-    left join shapes on judged.place = shapes.place
     left join step_shapes on judged.place = step_shapes.place
     left join asked on judged.place = asked.place
     left join {{ governed_memory.relation('int_held') }} as held on judged.frame_id = held.held_id and held.stream = 'frames'

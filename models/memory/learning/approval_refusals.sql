@@ -57,8 +57,8 @@ conditions as (
         judged.transition,
         {{ governed_memory.broken_conditions({
             'event_too_long': governed_memory.is_too_long(),
-            'field_unknown': 'shapes.has_unknown_field',
-            'field_malformed': 'shapes.has_malformed_field or judged.valid_from is not null and try_cast(judged.valid_from as date) is null',
+            'field_unknown': 'judged.has_unknown_field',
+            'field_malformed': 'judged.has_malformed_field or judged.valid_from is not null and try_cast(judged.valid_from as date) is null',
             'reason_missing': "coalesce(trim(judged.reason), '') = ''",
             'signature_invalid': 'not coalesce(judged.is_signed, false)',
             'fingerprint_mismatch': 'standings.is_made_otherwise',
@@ -77,7 +77,6 @@ conditions as (
             'identity_conflict': governed_memory.identity_conflict('approval_id')
         }) }} as codes
     from judged
-    left join shapes on judged.place = shapes.place
     left join policies on judged.place = policies.place
     left join allowed on judged.place = allowed.place
     left join standings on judged.place = standings.place

@@ -31,7 +31,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; exit 0 if clean, 1 where something is found or could not be followed."""
     manifest = Path(arguments.manifest)
-    beside = manifest.with_name("catalog.json")
+    beside = manifest.parent / "catalog.json"
     catalog = Path(arguments.catalog) if arguments.catalog else beside if beside.is_file() else None
     report = lint(read_project(manifest, catalog))
     if arguments.json:

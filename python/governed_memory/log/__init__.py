@@ -1,7 +1,7 @@
 """The append-only log: what was observed, in segment files that one writer each appends to, chained by hash, their heads signed apart."""
 
 from governed_memory.log.archives import Archived
-from governed_memory.log.events import canonical_event, in_utc, timestamp
+from governed_memory.log.events import canonical_event, expect_text, in_utc, timestamp
 from governed_memory.log.findings import Problem, Verification
 from governed_memory.log.heads import Head, Pruned, StreamHead, read_heads
 from governed_memory.log.reader import Positions, Row, positions, rows_at, rows_since
@@ -27,6 +27,7 @@ __all__ = [
     "Witness",
     "archive",
     "canonical_event",
+    "expect_text",
     "in_utc",
     "positions",
     "prune",

@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, shown
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False)
 CONTAINERS = (dict, list, tuple)
+SIMPLE = frozenset({str, int, float, bool, type(None)})
 
 
 def canonical_event(event: Mapping[str, Any]) -> bytes:
@@ -44,11 +45,27 @@ def in_utc(instant: datetime.datetime) -> datetime.datetime:
     return instant.astimezone(datetime.UTC).replace(tzinfo=None) if instant.tzinfo else instant
 
 
+def expect_text(what: str, given: object) -> str:
+    """A text as it was given.
+
+    Raises:
+        InputError: it is none, or holds an unpaired surrogate, which no file or table can hold.
+    """
+    try:
+        if isinstance(given, str) and given.encode() is not None:
+            return given
+    except UnicodeEncodeError:
+        raise InputError(f"{what}: {shown(given)} holds an unpaired surrogate, which is no text; write the character itself") from None
+    raise InputError(f"{what}: expected a text, got {type(given).__name__}")
+
+
 def _refuse_keys_that_are_no_texts(value: Any) -> None:
     # The encoder would make texts of them, after sorting them as what they were.
     if isinstance(value, dict):
         "".join(value)  # the quickest way to find one that is none: it raises
         value = value.values()
-    for part in value:
-        if isinstance(part, CONTAINERS):
-            _refuse_keys_that_are_no_texts(part)
+    # As a set, since every event that is written comes by here.
+    if not SIMPLE.issuperset(map(type, value)):
+        for part in value:
+            if isinstance(part, CONTAINERS):
+                _refuse_keys_that_are_no_texts(part)

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from governed_memory.errors import InputError
-from governed_memory.log import Positions
+from governed_memory.log import Positions, positions
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.warehouse import attach_built, columns, open_memory
 
@@ -35,8 +35,11 @@ def edited_rows(log: Path, database: Path) -> Iterator[str]:
     Raises:
         InputError: one of the two cannot be read, or the database holds no memory.
     """
-    projection = Projection(log, None, until=_reached(database))
-    connection = projection.connection
+    reached, committed = _reached(database), positions(log)
+    for (writer, stream), seq in sorted(reached.items()):
+        if seq > committed.get((writer, stream), 0):
+            yield f"{database}: table {REACHED}: says that {writer}/{stream} reached row {seq}, which the log has not; build it again"
+    connection = Projection(log, None, until=reached).connection
     with closing(connection):
         schema = attach_built(connection, str(database), known_by=REACHED)
         for table, (key, rows) in (_tables() | INDEXES).items():

@@ -41,6 +41,9 @@ class Verdict:
     requirement: str | None = None
 
 
+PASSED, HELD = Verdict(), Verdict(is_held=True)
+
+
 def judge(projection: Projection, stream: str, events: Sequence[Mapping[str, Any]], encoded: Sequence[bytes], sight: Sight | None = None) -> list[Verdict]:
     """What the guards say of each event, in their order.
 
@@ -56,7 +59,7 @@ def judge(projection: Projection, stream: str, events: Sequence[Mapping[str, Any
         place: Verdict(False, guard, code, requirement)
         for place, guard, code, requirement in projection.connection.execute(f"select place, guard, code, requirement from main.{REFUSALS[stream]}").fetchall()
     }
-    return [refused.get(place) or Verdict(_is_held(stream, event, held)) for place, event in enumerate(events)]
+    return [refused.get(place) or (HELD if _is_held(stream, event, held) else PASSED) for place, event in enumerate(events)]
 
 
 def put_before_guards(
@@ -67,7 +70,7 @@ def put_before_guards(
     Returns:
         {(stream, id): fingerprint} of what is held.
     """
-    named = {name for event in events for field in NAMES[stream] for name in _texts(event.get(field))}
+    named = {name for field in NAMES[stream] for event in events if field in event for name in _texts(event[field])}
     if sight is not None:
         # Never looked up, so that what may not be read and what is not there cannot be told apart. A frame is nothing to be named so.
         named = readable(projection.connection, named, sight)
@@ -79,10 +82,11 @@ def put_before_guards(
     return held
 
 
-def requirement(projection: Projection, transition: str, code: str) -> str:
-    """What is expected by a condition of a transition, in words."""
-    found = projection.connection.execute("select requirement from main.transition_policies where transition = $1 and code = $2", [transition, code]).fetchone()
-    return str(found[0]) if found else ""
+def requirement(projection: Projection, transition: str, code: str) -> str | None:
+    """What is expected by a condition of a transition, in words; None where it is not asked."""
+    sql = "select requirement from main.transition_policies where transition = $1 and code = $2 and is_on"
+    found = projection.connection.execute(sql, [transition, code]).fetchone()
+    return str(found[0]) if found else None
 
 
 def _is_held(stream: str, event: Mapping[str, Any], held: Mapping[tuple[str, str], str]) -> bool:
@@ -90,6 +94,8 @@ def _is_held(stream: str, event: Mapping[str, Any], held: Mapping[tuple[str, str
 
 
 def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
     values = value if isinstance(value, list | tuple) else [value]
     names = (one.get("cell_id") if isinstance(one, Mapping) else one for one in values)
     return [name for name in names if isinstance(name, str)]

@@ -31,8 +31,10 @@ DERIVED = (
 SEEDS = ("classifications", "consolidation_policies")
 # Models whose rows are put there for what is asked.
 GIVEN = ("int_held", "int_reread", "int_offered_candidates")
-# Rows put in the tables at a time: some ten megabytes.
-AT_ONCE = 50_000
+# Rows put in the tables at a time, and rows of this process that may wait: some hundred megabytes.
+AT_ONCE = 250_000
+# More rows than this in a table that is emptied, and it is made anew: in memory, the space of single rows is not given back.
+MANY = 10_000
 ROWS = {"writer": polars.String, "seq": polars.Int64, "event": polars.String}
 HELD: dict[str, Any] = {
     "stream": polars.String, "held_id": polars.String, "fingerprint": polars.String, "system": polars.String, "event_index": polars.Int64,
@@ -61,10 +63,14 @@ class Projection:
         self._log, self._heads, self._until = log, heads, until
         self._seen: Positions = {}
         self._pending: dict[str, list[tuple[str, int, bytes]]] = defaultdict(list)
-        self._pending_held: dict[tuple[str, str], dict[str, Any]] = {}
+        self._pending_held: dict[tuple[str, str], tuple[str, str | None]] = {}
+        self._is_held_empty = True
         self.connection = open_memory()
+        # What a checkpoint would write is in the log; without one, a big transaction ends in a tenth of the time.
+        self.connection.execute("set checkpoint_threshold = '1 TB'")
         self._make_tables()
         self.catch_up()
+        self._make_indexes()
 
     def catch_up(self) -> None:
         """Take in what was committed since, by whichever writer, and what waits.
@@ -99,9 +105,8 @@ class Projection:
             return
         for event, _ in events:
             name = event[KEYS[stream]]
-            held = {"stream": stream, "held_id": name, "fingerprint": event["fingerprint"], "system": event.get("system")}
             # What binding asks for beside that it reads from the tables, and catches up before.
-            self._pending_held[stream, name] = dict.fromkeys(HELD) | held
+            self._pending_held[stream, name] = event["fingerprint"], event.get("system")
 
     def hold(self, wanted: Mapping[str, Collection[str]]) -> dict[tuple[str, str], str]:
         """Put in int_held what is held of these identifiers, {stream: ids}: all that the guards ask about.
@@ -109,7 +114,9 @@ class Projection:
         Returns:
             {(stream, id): fingerprint}.
         """
-        found = [self._pending_held[stream, name] for stream, names in wanted.items() for name in names if (stream, name) in self._pending_held]
+        waiting = self._pending_held
+        keys = [key for stream, names in wanted.items() for name in names if (key := (stream, name)) in waiting] if waiting else []
+        found = [(*key, *waiting[key], None, None, None, None) for key in keys]
         for stream, names in wanted.items():
             if names:
                 of_a_cell = "system, event_index, created_at" if stream == "cells" else "null::varchar, null::bigint, null::timestamp"
@@ -118,26 +125,34 @@ class Projection:
                     f"select '{stream}', {KEYS[stream]}, fingerprint, {of_a_cell}, principal, session_id "
                     f"from main.{stream} where {KEYS[stream]} in (select unnest($names))"
                 )
-                found += [dict(zip(HELD, row, strict=True)) for row in self.connection.execute(sql, {"names": list(names)}).fetchall()]
-        self.fill("main.int_held", polars.DataFrame(found, HELD))
-        return {(row["stream"], row["held_id"]): row["fingerprint"] for row in found}
+                found += self.connection.execute(sql, {"names": list(names)}).fetchall()
+        if found or not self._is_held_empty:
+            self.fill("main.int_held", polars.DataFrame(found, HELD, orient="row"))
+        self._is_held_empty = not found
+        return {(stream, name): fingerprint for stream, name, fingerprint, *_ in found}
 
     def fill(self, table: str, rows: polars.DataFrame) -> None:
         """Put rows in a table in place of all that it holds."""
-        self.connection.execute(f"truncate {table}")
+        self._empty(table)
         if len(rows):
             self.connection.from_arrow(rows.__arrow_c_stream__()).insert_into(table)
 
+    def _empty(self, table: str) -> None:
+        held = self.connection.execute(f"select count(*) from {table}").fetchone()
+        if held and held[0] > MANY:
+            self.connection.execute(f"create or replace table {table} as from {table} limit 0")
+        else:
+            self.connection.execute(f"truncate {table}")
+
     def _add(self, stream: str, rows: Iterable[tuple[str, int, bytes]]) -> None:
         """Put new rows of a stream, (writer, seq, event), in the tables."""
-        connection, key = self.connection, KEYS[stream]
+        connection = self.connection
         told = polars.DataFrame([(writer, seq, event.decode()) for writer, seq, event in rows], ROWS, orient="row")
         connection.execute("begin")
         try:
             self.fill(f"fresh.stg_log_{stream}", told)
-            connection.execute(f"truncate fresh.{stream}")
-            connection.execute(f"insert into fresh.{stream} select * from fresh.{stream}__derived where {key} not in (select {key} from main.{stream})")
-            if connection.execute(f"select 1 from fresh.{EVENTS[stream]} where {key} not in (select {key} from fresh.{stream}) limit 1").fetchone():
+            connection.execute(f"insert into fresh.{stream} select * from fresh.{stream}__derived")
+            if self._leave_out_what_is_there(stream):
                 self._tell_again(stream)
             if stream == "cells":
                 connection.execute("update fresh.cells set cell_number = cell_number + (select coalesce(max(cell_number), 0) from main.cells)")
@@ -145,10 +160,24 @@ class Projection:
             connection.execute(f"insert into main.{stream} select * from fresh.{stream}")
             if stream == "links":
                 self._add_link_weights()
+            for table in (f"fresh.stg_log_{stream}", f"fresh.{stream}"):
+                self._empty(table)
             connection.execute("commit")
         except BaseException:
             connection.execute("rollback")
             raise
+
+    def _leave_out_what_is_there(self, stream: str) -> bool:
+        """Whether something was told of what is held already."""
+        key = KEYS[stream]
+        names = [name for (name,) in self.connection.execute(f"select {key} from fresh.{stream}").fetchall()]
+        # As a parameter the list is looked up in the index.
+        there = [
+            name for (name,) in self.connection.execute(f"select {key} from main.{stream} where {key} in (select unnest($names))", {"names": names}).fetchall()
+        ]
+        if there:
+            self.connection.execute(f"delete from fresh.{stream} where {key} in (select unnest($names))", {"names": there})
+        return bool(there)
 
     def _tell_again(self, stream: str) -> None:
         """Where two writers have told of one identifier at once and the one read now was the first, put its row in the place of the other's."""
@@ -190,9 +219,7 @@ class Projection:
             connection.execute(f"create table main.{model} ({', '.join(f'{name} {kind}' for name, kind in columns(model).items())})")
         build(connection, [*KEYS, *DERIVED, *SEEDS, *REFUSALS.values()])
         connection.execute("create schema fresh")
-        for stream, key in KEYS.items():
-            # A write asks for one identifier among a million; a scan would take longer than all the rest of it.
-            connection.execute(f"create index {stream}_by_key on main.{stream} ({key})")
+        for stream in KEYS:
             connection.execute(f"create table fresh.stg_log_{stream} as from main.stg_log_{stream}")
             connection.execute(f"create table fresh.{stream} as from main.{stream}")
             moved = {f"stg_log_{stream}", EVENTS[stream]}
@@ -208,12 +235,20 @@ class Projection:
         connection, key, events = self.connection, KEYS[stream], EVENTS[stream]
         connection.execute("create schema if not exists joint")
         fields = ", ".join(columns(events))
+        # The words are one text in the event and a list in the table.
+        held = fields.replace(" terms,", " array_to_string(terms, ' ') as terms,")
         connection.execute(
             f"create view joint.{events} as select {fields} from fresh.{events} where {key} in (select {key} from main.{stream}) "
-            f"union all select {fields} from main.{stream} where {key} in (select {key} from fresh.{events})"
+            f"union all select {held} from main.{stream} where {key} in (select {key} from fresh.{events})"
         )
         connection.execute(f"create view joint.{stream} as {derivation(stream, [events], 'joint')}")
         connection.execute(
             f"create view fresh.{stream}__earlier as select told.* from joint.{stream} as told inner join main.{stream} as held using ({key}) "
             "where (told.writer, told.seq) <> (held.writer, held.seq)"
         )
+
+    def _make_indexes(self) -> None:
+        # A write asks for one identifier among a million; a scan would take longer than all the rest of it. Made last, since filling one row by row
+        # takes longer than all the rest of opening.
+        for stream, key in KEYS.items():
+            self.connection.execute(f"create index {stream}_by_key on main.{stream} ({key})")

@@ -7,11 +7,11 @@ import datetime
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.log import canonical_event, timestamp
-from governed_memory.memory.given import expect_text
+from governed_memory.log import canonical_event, expect_text, timestamp
 from governed_memory.memory.projection import KEYS
 from governed_memory.memory.recall import Sight
 from governed_memory.memory.terms import index_terms
@@ -43,7 +43,7 @@ class Outcome:
     requirement: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
     """Who asks for a transition, where and when.
 
@@ -70,6 +70,11 @@ class Scene:
         if not expect_text("principal", self.principal).strip():
             raise InputError("principal: is blank; name the authenticated one who asks")
 
+    @cached_property
+    def at(self) -> str:
+        """The instant as events write it."""
+        return timestamp(self.now)
+
 
 def event_of(stream: str, told: Mapping[str, Any], scene: Scene, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The event that would be written for what is told.
@@ -82,12 +87,14 @@ def event_of(stream: str, told: Mapping[str, Any], scene: Scene, made: Mapping[s
     """
     # A field that is not for the one who writes goes in under a name that the type guard refuses.
     said = {f"{name} (given)" if name in MADE else name: value for name, value in told.items() if value is not None}
-    said |= {name: written(said[name]) for name in TIMES if name in said}
+    for name in TIMES:
+        if name in said:
+            said[name] = written(said[name])
     name = KEYS[stream]
     fingerprint = _fingerprint({field: value for field, value in said.items() if field != name}, scene.principal, scene.session_id)
     event = {
         name: f"{MARKS[stream]}_{fingerprint[:32]}", **said, "fingerprint": fingerprint, "transition": scene.transition, "principal": scene.principal,
-        "recorded_at": timestamp(scene.now),
+        "recorded_at": scene.at,
     }  # fmt: skip
     if scene.session_id is not None:
         event["session_id"] = scene.session_id
@@ -127,9 +134,10 @@ def written(given: object) -> object:
 
 
 def _of_a_cell(event: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
-    made: dict[str, Any] = {"created_at": event.get("created_at", timestamp(scene.now))}
+    made: dict[str, Any] = {"created_at": event.get("created_at", scene.at)}
     if isinstance(event.get("content"), str):
-        made["terms"] = index_terms(f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"])
+        told = f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"]
+        made["terms"] = " ".join(index_terms(told))
     if isinstance(event.get("ttl_seconds"), int | float) and isinstance(made["created_at"], str):
         try:
             ends = datetime.datetime.fromisoformat(made["created_at"]) + datetime.timedelta(seconds=event["ttl_seconds"])

@@ -10,8 +10,7 @@ from typing import Any
 import duckdb
 
 from governed_memory.host.configuration import Caller
-from governed_memory.log import in_utc
-from governed_memory.memory.given import expect_text
+from governed_memory.log import expect_text, in_utc
 from governed_memory.memory.terms import query_terms
 from governed_memory.warehouse import fragment, literal, rows
 

@@ -7,21 +7,23 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter, Read, Witness, utc_now
+from governed_memory.log import LogWriter, Read, Witness, expect_text, utc_now
 from governed_memory.memory.approvals import candidates, decide, statement
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
-from governed_memory.memory.given import expect_text
 from governed_memory.memory.guards import requirement
-from governed_memory.memory.projection import Projection
+from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import Sight, due, readable, recalled, shown
-from governed_memory.memory.transitions import Told, Transitions, as_mapping
-from governed_memory.warehouse import rows
+from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
+from governed_memory.warehouse import plain_frame, rows
+
+if TYPE_CHECKING:
+    import polars
 
 # Who tells of a time to live that is over.
 CLOCK = "clock"
@@ -69,7 +71,8 @@ class MemoryStore:
         """Write cells, each on its own: what the guards refuse changes nothing but the list of refusals. Durable when it returns.
 
         Args:
-            cells: fields as the model `cells` has them; a working or episodic cell needs system, content and source or source_ids.
+            cells: fields as the model `cells` has them, as mappings, or as a polars frame or Arrow table; a working or episodic cell needs
+                system, content and source or source_ids.
             principal: the authenticated one who writes.
             session_id: the session they are written in.
             now: the instant; by default what the clock says.
@@ -105,7 +108,7 @@ class MemoryStore:
         Steps are cell ids in any order: the order is that of the source, by event_index, created_at, cell_id; or objects with cell_id and
         position, all of them, where the frame states another. The cells stay as they are.
         """
-        given = [as_mapping(place, one) for place, one in enumerate(frames, start=1)]
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(frames), start=1)]
         self._projection.catch_up()
         scene = Scene("bind", principal, session_id, now or self._clock())
         return self._transitions.put("frames", bound(self._projection, given), scene, asks_again=asks_again)
@@ -146,7 +149,7 @@ class MemoryStore:
             InputError: as `write`.
         """
         scene = Scene(TOLD[stream], sight.caller.name, sight.session_id, sight.now, replace(sight, is_global=False))
-        given = [as_mapping(place, one) for place, one in enumerate(told, start=1)]
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(told), start=1)]
         self._projection.catch_up()
         return self._transitions.put(stream, bound(self._projection, given, scene.sight) if stream == "frames" else given, scene)
 
@@ -270,12 +273,14 @@ class MemoryStore:
         return self._expire_due(now)
 
     def _begin_reading(self, sight: Sight) -> None:
-        if sight.is_global and not sight.caller.reads_all_sessions:
+        is_beyond = sight.is_global and not sight.caller.reads_all_sessions
+        expected = requirement(self._projection, "read", "global_not_allowed") if is_beyond else None
+        if expected is not None:
             refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
             self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
             raise NotAllowedError(
                 f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller",
-                refused["guard"], refused["code"], requirement(self._projection, "read", refused["code"]),
+                refused["guard"], refused["code"], expected,
             )  # fmt: skip
         self._projection.catch_up()
         if self._expire_due(sight.now):
@@ -293,6 +298,17 @@ class MemoryStore:
         on_date = sight.on_date.isoformat() if sight.on_date else None
         read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id)
         self.witness.note(sight.caller.name, [read], sight.now)
+
+    def table(self, name: str) -> polars.DataFrame:
+        """A derived table as a polars frame: cells, links, annotations, frames or replays, whoever may read what; for operators (rule G8).
+
+        Raises:
+            InputError: there is no such table, or the log cannot be read.
+        """
+        if name not in KEYS:
+            raise InputError(f"{shown_value(name)} is no table of memory; there are {', '.join(KEYS)}")
+        self._projection.catch_up()
+        return plain_frame(self._projection.connection, f"select * exclude (writer, seq) from main.{name} order by {KEYS[name]}")
 
     def close(self) -> None:
         """Give the slot back."""

@@ -13,7 +13,8 @@ from functools import lru_cache
 
 # A word this long is no word that somebody asks for; its beginning finds it.
 LONGEST = 64
-ASCII_WORD = re.compile(r"[a-z0-9]+")
+# Every character of ASCII in lower case, and a space for what is no letter or digit.
+ASCII_WORDS = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 # Han, Hiragana, Katakana and the scripts of South-East Asia.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -32,13 +33,14 @@ def query_terms(text: str) -> list[str]:
 
 def _terms(text: str, *, of_a_question: bool) -> set[str]:
     if text.isascii():
-        return {word[:LONGEST] for word in ASCII_WORD.findall(text.lower())}
+        words = text.translate(ASCII_WORDS).split()
+        return set(words) if len(text) <= LONGEST or max(map(len, words), default=0) <= LONGEST else {word[:LONGEST] for word in words}
     found: set[str] = set()
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     word_pattern, run_pattern = _patterns()
     for word in word_pattern.findall(folded):
         for run in run_pattern.finditer(word):
-            found |= _pairs(run[0], of_a_question) if run[1] else {run[0][:LONGEST]}
+            found |= _pairs(run[1], of_a_question) if run[1] else {run[0][:LONGEST]}
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.log import LogWriter, canonical_event, timestamp
+from governed_memory.log import LogWriter, canonical_event
 from governed_memory.memory.guards import judge
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene, event_of
@@ -57,7 +57,7 @@ class Transitions:
             places: where each stands in what was given, from 1.
             made: of each, fields that were worked out and not told.
         """
-        drafts = [_event(stream, place, one, scene, made[place - 1] if made else None) for place, one in enumerate(told, start=1)]
+        drafts = [_event(stream, place, one, scene, made[place - 1] if made else None) for place, one in enumerate(rows_of(told), start=1)]
         if not drafts:
             return Proposed([], [], [])
         events, encoded = [event for event, _ in drafts], [line for _, line in drafts]
@@ -83,7 +83,7 @@ class Transitions:
     def commit(self, events: Mapping[str, Sequence[tuple[Told, bytes]]], scene: Scene) -> None:
         """Write events, {stream: (event, as it is written)}, all of them or none."""
         written = {stream: rows for stream, rows in events.items() if rows}
-        seqs = self.writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, timestamp(scene.now))
+        seqs = self.writer.append({stream: [encoded for _, encoded in rows] for stream, rows in written.items()}, scene.at)
         for stream in written.keys() & KEYS.keys():
             self.projection.wrote(self.writer.writer, stream, seqs[stream], written[stream])
 
@@ -97,13 +97,22 @@ def _event(stream: str, place: int, told: object, scene: Scene, made: Told | Non
         raise InputError(f"item {place}: {error}") from None
 
 
+def rows_of(told: Iterable[Told]) -> Iterable[Told]:
+    """What is told one by one, also where it comes as a polars frame or any Arrow table; a null there is a field that is not told."""
+    if hasattr(told, "__arrow_c_stream__"):
+        import polars
+
+        return polars.DataFrame(told).iter_rows(named=True)
+    return told
+
+
 def _refusal(stream: str, outcome: Outcome, scene: Scene) -> tuple[Told, bytes]:
     return control({"stream": stream, "target_id": outcome.target_id, "guard": outcome.guard, "code": outcome.code, "place": outcome.place}, scene)
 
 
 def control(event: Told, scene: Scene) -> tuple[Told, bytes]:
     """An event that no guard judges, with who and when, and as it is written."""
-    told = {"recorded_at": timestamp(scene.now), "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
+    told = {"recorded_at": scene.at, "principal": scene.principal, "session_id": scene.session_id, "transition": scene.transition}
     said = {name: value for name, value in {**event, **told}.items() if value is not None}
     return said, canonical_event(said)
 

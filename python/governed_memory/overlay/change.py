@@ -268,7 +268,8 @@ def _refusal(connection: duckdb.DuckDBPyConnection, grown: list[str], names: set
 def _intervals(connection: duckdb.DuckDBPyConnection, names: set[str]) -> list[dict[str, Any]]:
     return warehouse.rows(
         connection,
-        """select record_id, interval_status, in_force_from, in_force_to, valid_from, valid_to, ended_by, end_reason, withdrawal is not null as is_withdrawal
+        """select record_id, interval_status, in_force_from, in_force_to, valid_from, valid_to, ended_by, end_reason, is_partly_ended,
+            withdrawal is not null as is_withdrawal
         from record_intervals where list_contains($names, nfc_normalize(record_id)) order by record_index""",
         {"names": sorted(names)},
     )
@@ -281,7 +282,8 @@ def _warnings(connection: duckdb.DuckDBPyConnection, intervals: list[dict[str, A
         start = by_id[_nfc(item.record_id)]["valid_from"]
         for name in item.supersedes:
             old = by_id[_nfc(name)]
-            if old["interval_status"] == "in_force" and old["ended_by"] != item.record_id:
+            # What ended for some questions only holds for the others until this change (T11).
+            if old["interval_status"] == "in_force" and old["ended_by"] != item.record_id and not old["is_partly_ended"]:
                 warnings.append(f"{name!r} is not in force on {start}: it ends on {old['in_force_to']} without {item.record_id!r}")
             elif old["interval_status"] == "never_in_force" and old["end_reason"] != "was_wrong":
                 warnings.append(f"{name!r} begins on {old['valid_from']}, not before {item.record_id!r}: it was then never in force")

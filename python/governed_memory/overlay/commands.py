@@ -15,7 +15,7 @@ from governed_memory.overlay import baseline as baselines
 from governed_memory.overlay import change_commands, convert_commands, reports, steward_commands, worklist_commands
 from governed_memory.overlay.check import check
 from governed_memory.overlay.compact import compact, expand
-from governed_memory.overlay.forms.as_file import add_form, of_form
+from governed_memory.overlay.forms.as_file import add_form, of_form, refuse_form
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
 from governed_memory.warehouse import StoreFile, attached_records, named_store, open_built, open_memory, raw_records, rows
 from governed_memory.warehouse.json_text import dumps
@@ -49,6 +49,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
     parser.add_argument("--policy", action="store_true", help="for a file: the conflict policy is stated beside the records")
     add_reading(parser)
+    add_form(parser)
     parser.add_argument("--store-id", metavar="NAME", help="for a file: what the store is called (default: the file's name without its ending)")
     parser.add_argument("--database", metavar="FILE", help="for a name: the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     parser.set_defaults(run=run_baseline)
@@ -78,8 +79,6 @@ def run_check(arguments: argparse.Namespace) -> int:
     """Exit 0 when every store reaches the level, 1 when one does not, 2 when one cannot be read."""
     if arguments.store_id and len(arguments.store) > 1:
         raise InputError(f"--store-id: {arguments.store_id!r} names one store, and {len(arguments.store)} are given; check that one by itself")
-    if arguments.form is not None and arguments.format == "sarif":
-        raise InputError("--format sarif points at lines of a file of records, which a store of another form has not; use --format junit or json")
     baseline = baselines.read_baseline(arguments.baseline) if arguments.baseline else None
     outcomes = [_outcome(arguments, path, baseline) for path in arguments.store]
     readable = [outcome for outcome in outcomes if "error" not in outcome]
@@ -87,17 +86,18 @@ def run_check(arguments: argparse.Namespace) -> int:
         print(json.dumps(readable if len(outcomes) > 1 else readable[0], ensure_ascii=False, indent=1))
     elif arguments.format == "text":
         print("\n\n".join("\n".join(_lines(report, quiet=arguments.quiet)) for report in readable), end="\n" if readable else "")
-    elif arguments.format in REPORTS:
-        print(REPORTS[arguments.format][0](outcomes))
+    elif arguments.format in LISTED:
+        print(reports.junit(outcomes) if arguments.format == "junit" else reports.sarif(outcomes, has_lines=arguments.form is None))
     return 2 if len(readable) < len(outcomes) else int(not all(report["reached"] for report in readable))
 
 
-REPORTS = {"junit": (reports.junit, reports.JUNIT_LISTED), "sarif": (reports.sarif, reports.SARIF_LISTED)}
+# Findings of a rule that a report for machines lists.
+LISTED = {"junit": reports.JUNIT_LISTED, "sarif": reports.SARIF_LISTED}
 
 
 def _outcome(arguments: argparse.Namespace, path: str, baseline: baselines.Baseline | None) -> dict[str, Any]:
     """The report on one store, or {store, error}; what is not for the report goes to standard error at once."""
-    listed = REPORTS[arguments.format][1] if arguments.format in REPORTS else None
+    listed = LISTED.get(arguments.format)
     shown = None if arguments.format == "json" else SHOWN
     try:
         with ExitStack() as read:
@@ -128,8 +128,11 @@ def run_baseline(arguments: argparse.Namespace) -> int:
         raise InputError(f"{file}: exists; --prune takes out what is no longer found, --accept-new also accepts what is new")
     before = baselines.read_baseline(str(file)) if changes else None
     if looks_like_a_file(arguments.store):
-        connection, notices = baselines.judge_file(_store_file(arguments, arguments.store), before)
+        with ExitStack() as read:
+            store = of_form(_store_file(arguments, arguments.store), arguments, read.callback)
+            connection, notices = baselines.judge_file(store, before)
     else:
+        refuse_form(arguments)
         connection, notices = baselines.judge_built(arguments.store, before, arguments.database), []
     for notice in notices:
         print(f"gmem baseline: notice: {notice}", file=sys.stderr)

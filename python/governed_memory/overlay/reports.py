@@ -75,8 +75,8 @@ def _count(element: ElementTree.Element, within: ElementTree.Element) -> None:
         element.set(attribute, str(len(within.findall(f".//{path}"))))
 
 
-def sarif(outcomes: Sequence[Outcome]) -> str:
-    """One run: every rule with its help, every finding at its store and, in JSON Lines, at its line.
+def sarif(outcomes: Sequence[Outcome], *, has_lines: bool = True) -> str:
+    """One run: every rule with its help, every finding at its store and, in JSON Lines, at its line, where the store `has_lines` that are records.
 
     A finding that keeps the store from the asked level is an error, a MUST above it a warning, the rest notes.
     """
@@ -88,7 +88,7 @@ def sarif(outcomes: Sequence[Outcome]) -> str:
         if "error" in outcome:
             notes.append(_notification("error", outcome["error"]))
             continue
-        lines = _lines(outcome)
+        lines = _lines(outcome) if has_lines else {}
         results += [_result(outcome, result, by_id[result["rule_id"]], lines.get(result["record_index"])) for result in outcome["results"]]
         listed = {rule_id: len(found) for rule_id, found in _by_rule(outcome).items()}
         for rule in outcome["rules"]:

@@ -9,7 +9,7 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,8 @@ def run_change(arguments: argparse.Namespace) -> int:
     # A register may begin later than its first entry is written: what is there must read as entries.
     entries = register_file.read_entries(path)
     _expect_of(arguments.register_id, path, entries)
+    if ended and not _holds(arguments.register_id, said, entries, arguments.database):
+        print(f"gmem steward: warning: {message(_nothing_to_end(arguments.register_id, said, entries, arguments.database))}", file=sys.stderr)
     register_file.append_entry(path, [entry])
     print(one_line(f"{path}: {_line(arguments.register_id, entry)}"))
     if not entries and arguments.register_id in COMPLETE and not _is_filled(arguments.register_id, arguments.database):
@@ -106,6 +108,28 @@ def run_change(arguments: argparse.Namespace) -> int:
         )
     print("gmem steward: notice: what is built shows it from the next `dbt build` on", file=sys.stderr)
     return 0
+
+
+def _subject(register_id: str, said: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What an entry is about: an expectation of all stores and one of a single store are two."""
+    return (said.get(KEYS[register_id]), said.get("store_id") if register_id == "expected_concepts" else None)
+
+
+def _holds(register_id: str, said: Mapping[str, Any], entries: list[register_file.Entry], database: str | None) -> bool:
+    """Whether the register holds what the entry is about: in its file, or as the last build read it."""
+    held = {_subject(register_id, entry.said) for entry in entries}
+    if is_file(built_path(database)):
+        with warehouse.open_built(database) as connection:
+            held |= {_subject(register_id, row) for row in warehouse.rows(connection, f"select * from {register_id}")}
+    return _subject(register_id, said) in held
+
+
+def _nothing_to_end(register_id: str, said: Mapping[str, Any], entries: list[register_file.Entry], database: str | None) -> str:
+    """That the entry ends nothing, and for an expected concept which of the two expectations there is."""
+    told = f"the register {register_id} holds no {said[KEYS[register_id]]!r}" + (f" of store {said['store_id']!r}" if said.get("store_id") else "")
+    is_of_all = said.get("store_id") is not None and _holds(register_id, {**said, "store_id": None}, entries, database)
+    hint = "; it is expected of every store: leave out --store to take it off the list of all of them" if is_of_all else ""
+    return f"{told}, so nothing ends{hint}"
 
 
 def _is_filled(register_id: str, database: str | None) -> bool:

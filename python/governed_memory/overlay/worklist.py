@@ -41,7 +41,9 @@ def attached_trace(database: str | None) -> Path | None:
 
 
 def open_worklist(database: str | None, trace: Path | None) -> duckdb.DuckDBPyConnection:
-    """The items of the last build with what the trace says by now, as the models steward_items and steward_worklist.
+    """The items of the last build that found any or none, with what the trace says by now, as the models steward_items and steward_worklist.
+
+    `last_build` is there too: of a build that stopped early the items are those of an earlier one.
 
     Args:
         database: the built database.
@@ -53,12 +55,27 @@ def open_worklist(database: str | None, trace: Path | None) -> duckdb.DuckDBPyCo
     connection = warehouse.open_memory()
     built = warehouse.attach_built(connection, database)
     actions = f"select * from {built}.{TRACE}" if trace is None else warehouse.rows_as_sql(TRACE, _actions(trace))
+    kept = {name: f"select * from {built}.{name}" for name in ("int_steward_items", "int_worklist_build")}
     try:
-        connection.execute(f"create table stg_build as select * from {built}.stg_build")
-        warehouse.build(connection, {"steward_worklist"}, given={TRACE: actions, "int_steward_items": f"select * from {built}.int_steward_items"})
+        connection.execute(f"create table last_build as select * from {built}.stg_build")
+        warehouse.build(connection, {"steward_worklist"}, given={TRACE: actions, **kept})
     except duckdb.CatalogException as error:
         raise InputError(f"{built_path(database)}: holds no worklist; build it again with `dbt build`") from error
     return connection
+
+
+def of_an_earlier_build(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """A notice where the last build did not come to the items, so that those of an earlier one are shown.
+
+    Args:
+        connection: as `open_worklist` gives it.
+    """
+    sql = "select last.built_at as last_at, items.built_at from last_build as last cross join int_worklist_build as items where items.built_at < last.built_at"
+    return [
+        f"the build of {found['last_at']} (UTC) stopped before it made this list, or left it out; it is that of {found['built_at']}. "
+        "Mend what `dbt build` names and build again"
+        for found in warehouse.rows(connection, sql)
+    ]
 
 
 def _actions(trace: Path) -> list[dict[str, Any]]:

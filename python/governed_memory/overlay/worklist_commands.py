@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,11 +62,13 @@ def run_list(arguments: argparse.Namespace) -> int:
     trace = existing_file(arguments.file) if arguments.file else worklist.attached_trace(arguments.database)
     connection = worklist.open_worklist(arguments.database, trace)
     _expect_known(connection, arguments)
+    for notice in worklist.of_an_earlier_build(connection):
+        print(f"gmem worklist: notice: {notice}", file=sys.stderr)
     found = worklist.items(connection, with_snoozed=arguments.all, kind=arguments.kind, store=arguments.store, party=arguments.party)
     if arguments.json:
         print(json.dumps([_plain(item) for item in found], ensure_ascii=False, indent=1))
         return 0
-    [counts] = warehouse.rows(connection, "select on_date, (select count(*) from steward_items where is_snoozed) as snoozed from stg_build")
+    [counts] = warehouse.rows(connection, "select on_date, (select count(*) from steward_items where is_snoozed) as snoozed from int_worklist_build")
     shown = found if arguments.limit <= 0 else found[: arguments.limit]
     for item in shown:
         print("\n".join(map(one_line, _lines(item))))
@@ -97,7 +100,7 @@ def run_note(arguments: argparse.Namespace) -> int:
         told["party_id"] = arguments.to
     if arguments.way == "snooze":
         told["snoozed_until"] = day("--until", arguments.until)
-        [build] = warehouse.rows(connection, "select on_date from stg_build")
+        [build] = warehouse.rows(connection, "select on_date from int_worklist_build")
         if told["snoozed_until"] <= build["on_date"].isoformat():
             raise InputError(f"--until: {arguments.until} is not after {build['on_date']}, the day of the last build, so nothing would be hidden")
     names = worklist.named(connection, arguments.item)

@@ -51,7 +51,7 @@ def open_store(
     if isinstance(store, StoreFile):
         connection, attached = warehouse.open_store_file(store, {*reads, "stores"}, kinds=kinds)
         is_attested = connection.execute("select 1 from stores where attests_writers").fetchone()
-        return connection, attached.notices + ([WITHOUT_OWNERS] if is_attested else [])
+        return connection, attached.notices + ([WITHOUT_OWNERS] if is_attested else []) + without_concepts(connection, store)
     return warehouse.open_built(database, store_id=store), []
 
 
@@ -109,14 +109,28 @@ def left_out(connection: duckdb.DuckDBPyConnection, *, store_id: str | None, con
     if counts["duplicate"]:
         notices.append(f"{counts['duplicate']} records share an identifier with another ({counts['one_duplicate']!r}) and are left out: duplicate_record_id")
     if counts["unknown"]:
-        notices.append(f"{counts['unknown']} records of unknown validity ({counts['one_unknown']!r}) are in force on no date: validity_unknown")
-    if known_on:
-        [unseen] = warehouse.rows(
-            connection, "select count(*) as records from records where known_at is null and ($store::varchar is null or store_id = $store)", {"store": store_id}
-        )
-        if unseen["records"]:
-            notices.append(f"{unseen['records']} records do not say when they were recorded; a read as known on a date leaves them out")
-    return notices
+        named = "" if counts["one_unknown"] is None else f" ({counts['one_unknown']!r})"
+        notices.append(f"{counts['unknown']} records of unknown validity{named} are in force on no date: validity_unknown")
+    return notices + (never_recorded(connection, store_id) if known_on else [])
+
+
+def never_recorded(connection: duckdb.DuckDBPyConnection, store_id: str | None) -> list[str]:
+    """A notice where a read as known on a date leaves records out, whatever the date (T6)."""
+    [unseen] = warehouse.rows(
+        connection, "select count(*) as records from records where known_at is null and ($store::varchar is null or store_id = $store)", {"store": store_id}
+    )
+    return [f"{unseen['records']} records do not say when they were recorded; a read as known on a date leaves them out"] if unseen["records"] else []
+
+
+def without_concepts(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> list[str]:
+    """A notice where no record of a file is about anything: it reads in another way than was said, and every question would look unanswered."""
+    [held] = warehouse.rows(connection, "select count(*) as records, count(concept_id) as concepts from records")
+    if not held["records"] or held["concepts"]:
+        return []
+    return [
+        f"no record of {store.store_id!r} names a concept under {store.columns['concept']!r}, so there is nothing to ask about; "
+        "say with --map concept=COLUMN what names it, or with --form which form the store has"
+    ]
 
 
 def unknown_concept(connection: duckdb.DuckDBPyConnection, concept: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +12,10 @@ from typing import Any
 import duckdb
 
 from governed_memory import warehouse
-from governed_memory.dates import day, instant
+from governed_memory.dates import date_as_text, day, instant
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.host.configuration import INSIDE, OUTSIDE, Caller, Host
+from governed_memory.reads.as_of import without_concepts
 from governed_memory.reads.attest import FAILURES, known_head, refuse_what_fails
 from governed_memory.reads.attestations import place_beside
 from governed_memory.warehouse import StoreFile, literal
@@ -106,7 +106,7 @@ def open_to_ask(
             connection, attached = warehouse.open_store_file(store, {*READS, *reads}, given=given, keeps_rows=is_attested)
         except duckdb.ConversionException as error:
             raise InputError(f"{host.place if host else store.path}: {str(error).partition(chr(10))[0]}") from error
-        notices = refuse_what_fails(connection, store, attached, host, path) if is_attested else []
+        notices = without_concepts(connection, store) + (refuse_what_fails(connection, store, attached, host, path) if is_attested else [])
         return Opened(connection, (store.store_id,), False, attached.notices + notices)
     connection = warehouse.open_built(database, store_id=store)
     names = tuple(row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by store_id"))
@@ -224,16 +224,12 @@ def _answer(row: dict[str, Any]) -> dict[str, Any]:
         "sides": None if row["sides"] is None else [_side(side) for side in row["sides"]],
         "reasons": row["reasons"],
         "withheld_records": row["withheld_count"],
-        "stable_until": _day(row["stable_until"]),
+        "stable_until": date_as_text(row["stable_until"]),
     }
 
 
 def _side(side: dict[str, Any]) -> dict[str, Any]:
-    return {"record_id": side["record_id"], "value": side["value"], "source": side["source_id"], "valid_from": _day(side["valid_from"])}
-
-
-def _day(value: datetime.date | None) -> str | None:
-    return None if value is None else value.isoformat()
+    return {"record_id": side["record_id"], "value": side["value"], "source": side["source_id"], "valid_from": date_as_text(side["valid_from"])}
 
 
 def caller_without_host(opened: Opened, name: str) -> Caller:

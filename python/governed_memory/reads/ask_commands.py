@@ -6,17 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from governed_memory.errors import InputError
-from governed_memory.file_options import add_reading
-from governed_memory.host.configuration import Caller, Host, expect_policy, read_host
+from governed_memory.errors import InputError, message, one_line
+from governed_memory.host.configuration import Caller, Host, read_host
 from governed_memory.log import Witness
-from governed_memory.overlay.forms.as_file import add_form
+from governed_memory.reads.as_of import never_recorded, unknown_concept
 from governed_memory.reads.ask import Opened, Question, ask, caller_without_host, explain, open_to_ask, read_questions
-from governed_memory.reads.named import store_named
+from governed_memory.reads.named import add_asked, rows_asked
 from governed_memory.reads.noted import add_memory, of_answer, witness_for
 from governed_memory.warehouse import StoreFile
 
@@ -31,16 +29,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--scope", action="append", default=[], metavar="X", help="a class of question; may be repeated")
     parser.add_argument("--known-on", metavar="D", help="as known at the end of that day, or at that UTC timestamp")
     parser.add_argument("--questions", metavar="FILE", help="JSON Lines of questions {concept, as_of, caller, scope, known_on, store}; answers as JSON Lines")
-    parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
-    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
-    add_reading(parser)
-    add_form(parser)
-    parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
-    parser.add_argument("--name", metavar="NAME", help="for a file: what the store is called where it was signed (default: the file's name without its ending)")
+    add_asked(parser)
     parser.add_argument("--explain", action="store_true", help="how the answer came about, step by step; of what is withheld nothing is said")
-    parser.add_argument("--attestations", metavar="FILE", help="for a file: what its host signed of it (default: the .attestations beside it, if there)")
     parser.add_argument("--json", action="store_true", help="the answer as one JSON object")
-    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     add_memory(parser)
     parser.set_defaults(run=run_ask)
 
@@ -52,15 +43,7 @@ def run_ask(arguments: argparse.Namespace) -> int:
     if arguments.questions is not None and (arguments.scope or arguments.known_on is not None or arguments.explain):
         raise InputError("--scope, --known-on and --explain go with one CONCEPT; each line of --questions says its own scope and known_on")
     host = read_host(arguments.host)
-    store = store_named(arguments)
-    if isinstance(store, StoreFile):
-        store = replace(with_policy(store, arguments.policy, host), name=arguments.name or store.name)
-    elif arguments.name:
-        raise InputError(f"--name: {arguments.store or 'every attached store'!r} has its name already; --name is for a store file")
-    elif arguments.policy:
-        raise InputError("--policy is for a store file; an attached store has the policy that its project states")
-    elif arguments.attestations:
-        raise InputError("--attestations is for a store file; what an attached store's are worth was found out before the build (docs/attestations.md)")
+    store = rows_asked(arguments, host)
     with witness_for(arguments, host) as witness:
         return _run_ask(arguments, host, store, witness)
 
@@ -83,10 +66,12 @@ def _run_ask(arguments: argparse.Namespace, host: Host | None, store: StoreFile 
     name = store if isinstance(store, str) else None
     question = Question(arguments.concept, arguments.as_of, caller, tuple(arguments.scope), arguments.known_on, name)
     [answer] = ask(opened, [question])
+    for notice in _why_nothing_is_held(opened, question, answer):
+        print(f"gmem ask: notice: {message(notice)}", file=sys.stderr)
     if arguments.explain:
         answer["explanation"] = explain(opened, question)
     _note(witness, "explain" if arguments.explain else "ask", [answer])
-    print(json.dumps(answer, ensure_ascii=False, indent=1) if arguments.json else "\n".join(answer_lines(answer)))
+    print(json.dumps(answer, ensure_ascii=False, indent=1) if arguments.json else "\n".join(map(one_line, answer_lines(answer))))
     return 0
 
 
@@ -96,12 +81,12 @@ def _note(witness: Witness, kind: str, answers: list[dict[str, Any]]) -> None:
         witness.note(caller, [of_answer(kind, answer) for answer in of_caller])
 
 
-def with_policy(store: StoreFile, policy: str | None, host: Host | None) -> StoreFile:
-    """The store file under the policy that the command or the host names."""
-    if policy is not None:
-        named = {row["policy_id"] for row in host.registers.get("stg_policy_criteria", [])} if host else set()
-        expect_policy("--policy", policy, dict.fromkeys(named))
-    return replace(store, policy_id=policy if policy is not None else host.policy if host else None)
+def _why_nothing_is_held(opened: Opened, question: Question, answer: dict[str, Any]) -> list[str]:
+    """For a person who expected an answer: names of concepts like the one asked about, or that no record says when it was recorded."""
+    if any("not_held" not in told["reasons"] for told in answer.get("answers", [answer])):
+        return []
+    unseen = never_recorded(opened.connection, question.store) if question.known_on else []
+    return unseen or [unknown_concept(opened.connection, question.concept)]
 
 
 def named_caller(opened: Opened, host: Host | None, name: str, command: str = "ask") -> Caller:
@@ -119,8 +104,9 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     for told in answer.get("answers", [answer]):
         yield f"{told['store']}: {told['outcome']}"
         for side in [told["answer"]] if told["answer"] else told["sides"] or []:
+            source = "no source" if side["source"] is None else f"source {side['source']}"
             since = f", since {side['valid_from']}" if side["valid_from"] else ""
-            yield f"  {side['record_id']}: {side['value']}  (source {side['source']}{since})"
+            yield f"  {side['record_id']}: {side['value']}  ({source}{since})"
         if told["reasons"]:
             yield f"  reasons: {', '.join(told['reasons'])}"
         if told["withheld_records"]:

@@ -61,7 +61,7 @@ class Attestations:
 def place_beside(store: StoreFile) -> Path:
     """Where the attestations of a store are unless a command says otherwise. The ending keeps the file out of patterns over the store's own files."""
     table = f".{store.table}" if store.table else ""
-    return store.file.with_name(f"{store.file.name}{table}.attestations")
+    return store.named_file.parent / f"{store.named_file.name}{table}.attestations"
 
 
 def signed(keys: Keys, line: dict[str, Any]) -> dict[str, Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import datetime
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from governed_memory import warehouse
-from governed_memory.dates import day
+from governed_memory.dates import dates_as_text, day
 from governed_memory.errors import message, one_line
 from governed_memory.file_options import add_reading
 from governed_memory.overlay.compact import compact
@@ -141,7 +140,7 @@ def _print_rows(rows: Sequence[dict[str, Any]], lines: Iterable[str], *, is_file
 
 def print_json(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
     """A JSON array, one object per record."""
-    print(json.dumps([_plain(record) for record in records], ensure_ascii=False, indent=1))
+    print(json.dumps([dates_as_text(record) for record in records], ensure_ascii=False, indent=1))
 
 
 def print_csv(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
@@ -149,12 +148,12 @@ def print_csv(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
     writer = csv.DictWriter(sys.stdout, fieldnames=fields, lineterminator="\n")
     writer.writeheader()
     for record in records:
-        writer.writerow({key: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value for key, value in _plain(record).items()})
+        writer.writerow({key: json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value for key, value in dates_as_text(record).items()})
 
 
 def print_compact(records: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
     """Compact lines (F2), each record with the fields it has."""
-    lines = compact({key: _one(key, value) for key, value in _plain(record).items()} for record in records)
+    lines = compact({key: _one(key, value) for key, value in dates_as_text(record).items()} for record in records)
     print("\n".join(lines))
 
 
@@ -174,10 +173,6 @@ FORMATS: dict[str, Callable[[Sequence[dict[str, Any]], Sequence[str]], None]] = 
     "csv": print_csv,
     "compact": print_compact,
 }
-
-
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value.isoformat() if isinstance(value, datetime.date) else value for key, value in record.items()}
 
 
 def _one(key: str, value: Any) -> Any:

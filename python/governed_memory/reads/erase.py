@@ -80,7 +80,7 @@ class Erasure:
 
 def redactions_beside(store: StoreFile) -> Path:
     """Where erasures of a store file are noted unless a command or the project says otherwise."""
-    return store.file.with_name(f"{store.file.stem}.redactions.jsonl")
+    return store.named_file.parent / f"{store.named_file.stem}.redactions.jsonl"
 
 
 def replacement(record_id: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from typing import Any
 
 from governed_memory import warehouse
-from governed_memory.dates import day, instant
+from governed_memory.dates import dates_as_text, day, instant
 from governed_memory.host.configuration import Caller
 from governed_memory.reads.ask import Opened, name_list, text_or_null
 from governed_memory.warehouse import literal
@@ -61,7 +60,7 @@ def released(
         answers = warehouse.fragment("looked_up" if opened.is_built and len(scope) <= 1 else "worked_out", asked=asked)
     chosen = ", ".join(f"{column} as {name}" for name, column in fields.items())
     sql = f"select {chosen} from ({warehouse.fragment('released', answers=answers)}) order by store_id, concept_id, record_id, valid_from"
-    return [_plain(row) for row in warehouse.rows(opened.connection, sql)]
+    return [dates_as_text(row) for row in warehouse.rows(opened.connection, sql)]
 
 
 def every_concept(as_of: str, caller: Caller, scope: Sequence[str], store: str | None, concept: str | None = None) -> str:
@@ -82,7 +81,7 @@ def disclosed_history(opened: Opened, caller: Caller, concept: str, *, store: st
     Nothing tells a concept of which the caller may see no record from one that nobody holds: both give an empty list.
     """
     sql = warehouse.fragment("disclosed_history", concept=literal(concept), store=text_or_null(store), **_caller(caller))
-    return [_plain({name: row[column] for name, column in HISTORY.items()}) for row in warehouse.rows(opened.connection, sql)]
+    return [dates_as_text({name: row[column] for name, column in HISTORY.items()}) for row in warehouse.rows(opened.connection, sql)]
 
 
 def visible_beside(opened: Opened, caller: Caller, store: str, concept: str | None, names: Sequence[str]) -> dict[int, list[str]]:
@@ -97,7 +96,3 @@ def visible_beside(opened: Opened, caller: Caller, store: str, concept: str | No
 
 def _caller(caller: Caller) -> dict[str, str]:
     return {"parties": name_list(caller.parties), "boundary": literal(caller.boundary)}
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.isoformat() if isinstance(value, datetime.date) else value for name, value in row.items()}

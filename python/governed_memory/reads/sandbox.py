@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import math
 import os
 import subprocess
@@ -125,10 +126,16 @@ def _look_over(sql: str, limits: Limits) -> None:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
+    # What it takes for a command it logs, with the statement; the refusal below says all of that.
+    logger = logging.getLogger("sqlglot")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
     try:
         statements = [statement for statement in sqlglot.parse(sql, read="duckdb") if statement is not None]
     except (SqlglotError, RecursionError):
         return
+    finally:
+        logger.setLevel(level)
     if len(statements) != 1:
         raise InputError(_wording("statements", "", limits))
     [statement] = statements

@@ -8,13 +8,12 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from governed_memory.errors import InputError
 from governed_memory.host.configuration import read_host
 from governed_memory.reads.ask import Question, open_to_ask
-from governed_memory.reads.ask_commands import named_caller, with_policy
+from governed_memory.reads.ask_commands import named_caller
+from governed_memory.reads.named import add_asked, rows_asked
 from governed_memory.reads.noted import add_memory, of_statement, witness_for
 from governed_memory.reads.sandbox import Limits, governed_result, plain_rows
-from governed_memory.warehouse import StoreFile, named_store
 
 if TYPE_CHECKING:
     import polars
@@ -31,11 +30,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--host", metavar="FILE", help="the host file: callers, owners, policies (default: GMEM_HOST)")
     parser.add_argument("--scope", action="append", default=[], metavar="X", help="a class of question; may be repeated")
     parser.add_argument("--known-on", metavar="D", help="as known at the end of that day, or at that UTC timestamp")
-    parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
-    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
-    parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
+    add_asked(parser)
     parser.add_argument("--format", choices=("table", "json", "csv", "arrow"), default="table", help="arrow: an Arrow IPC file")
-    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
     add_memory(parser)
     parser.set_defaults(run=run_sql)
 
@@ -43,13 +39,9 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run_sql(arguments: argparse.Namespace) -> int:
     """Print the result; exit 0, also where it has no row."""
     host = read_host(arguments.host)
-    store = None if arguments.store is None else named_store(arguments.store, arguments.map)
-    if isinstance(store, StoreFile):
-        store = with_policy(store, arguments.policy, host)
-    elif arguments.policy:
-        raise InputError("--policy is for a store file; an attached store has the policy that its project states")
+    store = rows_asked(arguments, host)
     with witness_for(arguments, host) as witness:
-        opened = open_to_ask(store, arguments.database, host)
+        opened = open_to_ask(store, arguments.database, host, arguments.attestations)
         for notice in opened.notices:
             print(f"gmem sql: notice: {notice}", file=sys.stderr)
         sql = sys.stdin.read() if arguments.sql == "-" else arguments.sql

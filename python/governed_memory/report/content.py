@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Mapping
 from itertools import groupby
@@ -11,6 +10,7 @@ from typing import Any
 import duckdb
 
 from governed_memory import warehouse
+from governed_memory.dates import date_as_text
 from governed_memory.host.configuration import Caller
 from governed_memory.reads.ask import name_list
 from governed_memory.reads.history import NO_PERIOD, VALIDITY_PROBLEMS, ending
@@ -126,7 +126,7 @@ class Pool:
         return {field: [self._place(row[field]) for row in rows] for field in fields}
 
     def _place(self, value: Any) -> int:
-        plain = value.isoformat() if isinstance(value, datetime.date) else tuple(value) if isinstance(value, list) else value
+        plain = tuple(value) if isinstance(value, list) else date_as_text(value)
         place = self._places.setdefault((type(plain), plain), len(self.values))
         if place == len(self.values):
             self.values.append(plain)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from governed_memory import warehouse
+from governed_memory.dates import dates_as_text
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.host.configuration import Caller, Host
 from governed_memory.reads.ask import Opened
@@ -112,6 +113,6 @@ def _judged(store: StoreFile, host: Host, place: int, record: dict[str, Any]) ->
         "record_id": record.get("record_id"),
         "passes": all(finding["severity"] != "error" for finding in findings),
         "findings": findings,
-        "ends": [{**row, **{day: row[day] and row[day].isoformat() for day in ("in_force_from", "in_force_to")}} for row in ended],
+        "ends": [dates_as_text(row) for row in ended],
         "no_effect": no_effect,
     }

@@ -13,12 +13,11 @@ from uuid import uuid4
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller, Host, read_host
 from governed_memory.memory import MemoryStore
-from governed_memory.reads.ask_commands import with_policy
+from governed_memory.reads.named import add_asked, store_asked
 from governed_memory.reads.noted import memory_place
 from governed_memory.service.served import Served
 from governed_memory.service.shared_memory import SharedMemory
 from governed_memory.service.tokens import Tokens
-from governed_memory.warehouse import StoreFile, named_store
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,10 +26,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--host", metavar="FILE", help="the host file: callers, tokens, owners, policies (default: GMEM_HOST)")
     parser.add_argument("--caller", metavar="NAME", help="on standard input and output: who is served, as the host file names them")
     parser.add_argument("--http", metavar="ADDRESS:PORT", help="serve over HTTP; who calls is told by bearer tokens that the host file names")
-    parser.add_argument("--store", metavar="NAME_OR_FILE", help="an attached store or a file; every attached store if left out")
-    parser.add_argument("--map", default="", metavar="ROLE=COLUMN,...", help="for a file: your columns where they differ from the roles")
-    parser.add_argument("--policy", metavar="NAME", help="for a file: its conflict policy, of the host file or a criterion (default: the host file's)")
-    parser.add_argument("--database", metavar="FILE", help="the built database (default: GMEM_DATABASE, else governed_memory.duckdb)")
+    add_asked(parser)
     parser.add_argument("--memory", metavar="DIR", help="let callers remember and recall here, and note all reads here (default: GMEM_MEMORY, else no)")
     parser.set_defaults(run=run_serve)
 
@@ -44,17 +40,13 @@ def run_serve(arguments: argparse.Namespace) -> int:
         raise InputError("say with --host which file names the callers; only the host's configuration can say who asks")
     if (arguments.caller is None) == (arguments.http is None):
         raise InputError("give --caller NAME to serve one caller on standard input and output, or --http ADDRESS:PORT to serve callers with tokens")
-    store = None if arguments.store is None else named_store(arguments.store, arguments.map)
-    if isinstance(store, StoreFile):
-        store = with_policy(store, arguments.policy, host)
-    elif arguments.policy:
-        raise InputError("--policy is for a store file; an attached store has the policy that its project states")
+    store = store_asked(arguments, host)
     # Everything that can be wrong is said before anybody is served.
     caller = None if arguments.caller is None else host.caller(arguments.caller)
     place = None if arguments.http is None else _place(arguments.http)
     tokens = None if arguments.http is None else Tokens(host)
     with _memory(memory_place(arguments.memory), host, caller) as memory:
-        served = Served(store, arguments.database, host, memory)
+        served = Served(store, arguments.database, host, memory, arguments.form, arguments.attestations)
         with served.opened() as opened:
             for notice in opened.notices:
                 print(f"gmem serve: notice: {notice}", file=sys.stderr)

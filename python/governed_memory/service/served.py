@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from governed_memory.host.configuration import Host
+from governed_memory.overlay.forms.as_file import held_as_rows
 from governed_memory.reads.ask import Opened, open_to_ask
 from governed_memory.reads.released import READS
 from governed_memory.service.shared_memory import SharedMemory
@@ -23,12 +24,16 @@ class Served:
         database: the built database; by default the one GMEM_DATABASE names.
         host: the host's configuration.
         memory: what its callers remember; None where it serves records only.
+        form: the form of the file, where it is not one record a row.
+        attestations: for a file: what its host signed of it, where that is not beside it.
     """
 
     store: StoreFile | str | None
     database: str | None
     host: Host
     memory: SharedMemory | None = None
+    form: str | None = None
+    attestations: str | None = None
     _file: Opened | None = None
     _signature: tuple[tuple[str, int, int], ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -61,11 +66,14 @@ class Served:
             signature = _signature(store)
             if self._file is None or signature != self._signature:
                 self._file = None
-                self._file = open_to_ask(store, None, self.host, reads=READS)
+                with ExitStack() as held:
+                    rows = held_as_rows(store, self.form, "serve", held.callback)[0] if self.form else store
+                    self._file = open_to_ask(rows, None, self.host, self.attestations, reads=READS)
                 self._signature = signature
             return replace(self._file, connection=self._file.connection.cursor())
 
 
 def _signature(store: StoreFile) -> tuple[tuple[str, int, int], ...]:
     """What changes when a file is written: a change between this and the reading shows on the next call."""
-    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in store.parts() or [store.file] if file.exists())
+    files = sorted(store.file.rglob("*")) if store.file.is_dir() else [store.file]
+    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file())

@@ -15,7 +15,7 @@ from governed_memory.errors import InputError
 from governed_memory.warehouse.connection import open_memory
 from governed_memory.warehouse.json_text import Number, dumps, parse
 from governed_memory.warehouse.readers import csv_delimiter
-from governed_memory.warehouse.store_file import CSV, JSON_ARRAY, JSON_LINES, StoreFile
+from governed_memory.warehouse.store_file import ANOTHER_FORM, CSV, JSON_ARRAY, JSON_LINES, StoreFile
 
 
 def expect_whole(store: StoreFile, kind: str) -> None:
@@ -43,7 +43,8 @@ def explain_unreadable(store: StoreFile, kind: str, error: Exception) -> InputEr
     else:
         found = _not_utf8(path) or _bad_row(store) if kind == CSV else None
     if found:
-        return InputError(f"{path}{found}")
+        # Where an array would be as good, an object is likely to hold a store of another form.
+        return InputError(f"{path}{found}{ANOTHER_FORM if kind == JSON_LINES and path.suffix.lower() == '.json' else ''}")
     first_line = str(error).strip().splitlines()[0].removeprefix("Invalid Input Error: ")
     return InputError(f"{path}: cannot be read as {kind}: {first_line}")
 

@@ -23,6 +23,7 @@ LIST_ROLES = ("applies_to", "does_not_apply_to", "release_to", "supersedes")
 
 JSON_LINES, JSON_ARRAY, CSV, PARQUET, DUCKDB = "JSON Lines", "JSON array", "CSV", "Parquet", "DuckDB"
 FORMATS = {".jsonl": JSON_LINES, ".ndjson": JSON_LINES, ".json": JSON_LINES, ".csv": CSV, ".tsv": CSV, ".parquet": PARQUET, ".duckdb": DUCKDB, ".db": DUCKDB}
+ANOTHER_FORM = "; a store of another form is read with --form where a command has it, or turned into rows by `gmem convert`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,17 @@ class StoreFile:
     @property
     def store_id(self) -> str:
         """What the store is called in findings: by its table or file, wherever that lies."""
-        return self.name or self.table or self.file.stem
+        return self.name or self.table or self.named_file.stem
 
     @property
     def file(self) -> Path:
         """The file on disk."""
         return Path(self.path.partition("::")[0])
+
+    @property
+    def named_file(self) -> Path:
+        """The file by a name of its own, also where the path is `.` or `..`: what lies beside it is named after it."""
+        return self.file.resolve() if self.file.name in ("", "..") else self.file
 
     @property
     def table(self) -> str | None:
@@ -92,10 +98,11 @@ class StoreFile:
                 else "neither a file nor a folder, such as a device or a pipe; save what it gives in a file" if mode
                 else "no such file"
             )  # fmt: skip
-            raise InputError(f"{self.file}: {what}; expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file, or a folder of Parquet files")
+            expected = "expected a JSON Lines, JSON array, CSV, Parquet or DuckDB file, or a folder of Parquet files"
+            raise InputError(f"{self.file}: {what}; {expected}{ANOTHER_FORM if stat.S_ISDIR(mode) else ''}")
         known = FORMATS.get(self.file.suffix.lower())
         if known is None:
-            raise InputError(f"{self.file}: its name ends in {self.file.suffix!r}; expected one of {', '.join(FORMATS)}")
+            raise InputError(f"{self.file}: its name ends in {self.file.suffix!r}; expected one of {', '.join(FORMATS)}{ANOTHER_FORM}")
         if known in (JSON_LINES, CSV):
             first = self._first_character()
             # A file of blanks holds no record, whatever its name says.

@@ -39,10 +39,26 @@ def of_form(store: StoreFile, arguments: argparse.Namespace, at_end: Callable[..
     """
     if arguments.form is None:
         return store
-    read = form(arguments.form).read(Path(store.path))
-    print_notices(arguments.command, read.notices)
+    held, policy = held_as_rows(store, arguments.form, arguments.command, at_end)
+    return replace(held, policy_id=store.policy_id or policy)
+
+
+def held_as_rows(store: StoreFile, form_name: str, command: str, at_end: Callable[..., object] = atexit.register) -> tuple[StoreFile, str | None]:
+    """The store of that form as a file of rows, under the name that it has; and the policy that it states itself.
+
+    Args:
+        store: the file or folder that is named.
+        form_name: its form.
+        command: stands before notices, which go to standard error.
+        at_end: as `of_form` has it.
+
+    Raises:
+        InputError: there is no such form, or the file cannot be read as one.
+    """
+    read = form(form_name).read(Path(store.path))
+    print_notices(command, read.notices)
     file = _hold(lines(read.records), at_end)
-    return replace(store, path=str(file), name=store.store_id, policy_id=store.policy_id or read.conflict_policy)
+    return replace(store, path=str(file), name=store.store_id), read.conflict_policy
 
 
 def _hold(text: str, at_end: Callable[..., object]) -> Path:

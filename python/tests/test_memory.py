@@ -1,0 +1,290 @@
+"""Memory by the conditions of its paper: what expires, what conflicts, what is read and what is refused leave what they should (M1 to M5)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from memory_stores import ANN, NOON, cell, events, frame, later, recalled, sight, tables, written
+
+from governed_memory.errors import InputError
+from governed_memory.host.configuration import Caller
+from governed_memory.log import LogWriter, canonical_event, timestamp
+from governed_memory.memory import MemoryStore, Outcome, Sight
+from governed_memory.memory.frames import bound
+from governed_memory.memory.proposals import Scene
+
+POLICIES = Path(__file__).parents[2] / "seeds/profile/memory/transition_policies.csv"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def store(place: Path) -> Iterator[MemoryStore]:
+    with MemoryStore(place) as opened:
+        yield opened
+
+
+# --- the conditions by name ---
+
+
+def test_a_time_to_live_that_is_over_leaves_the_live_set_and_an_expire_event(store: MemoryStore, place: Path) -> None:
+    [kept, gone] = written(store, cell("kept", "printer kept"), cell("gone", "printer gone", system="working", ttl_seconds=60))
+    assert recalled(store, "printer", later(59)) == [gone, kept]
+    assert events(place, "annotations") == []
+    assert recalled(store, "printer", later(60)) == [kept]
+    [expired] = events(place, "annotations")
+    assert {name: expired[name] for name in ("target_id", "kind", "effective_at", "transition", "principal")} == {
+        "target_id": gone, "kind": "expire", "effective_at": timestamp(later(60)), "transition": "expire", "principal": "clock",
+    }  # fmt: skip
+    assert recalled(store, "printer", later(61)) == [kept] and len(events(place, "annotations")) == 1
+
+
+def test_an_expired_cell_is_recalled_only_where_it_is_asked_for(store: MemoryStore) -> None:
+    [gone] = written(store, cell("gone", "printer", system="working", ttl_seconds=60))
+    [ended] = written(store, cell("ended", "printer", system="working", ttl_seconds=3600))
+    store.expire([ended], **ANN)
+    assert recalled(store, "printer", later(60)) == []
+    assert recalled(store, "printer", later(60), takes_expired=True) == [ended, gone]
+    shown = store.show(gone, sight(now=later(60)))
+    assert shown and shown["state"] == "expired" and shown["content"] == "printer"
+
+
+def test_a_conflict_keeps_both_sides(store: MemoryStore) -> None:
+    one, other = written(store, cell("one", "printer works"), cell("other", "printer is broken"))
+    before = tables(store)["cells"]
+    [linked] = store.link([{"from_cell_id": one, "to_cell_id": other, "link_type": "conflict", "reason": "seen the same day"}], **ANN)
+    assert linked.outcome == "written"
+    assert tables(store)["cells"] == before and recalled(store, "printer") == [one, other]
+    for cell_id in (one, other):
+        shown = store.show(cell_id, sight())
+        assert shown and [(link["link_type"], link["from_cell_id"], link["to_cell_id"]) for link in shown["links"]] == [("conflict", one, other)]
+
+
+def test_each_read_leaves_an_event(store: MemoryStore, place: Path) -> None:
+    [cell_id] = written(store, cell("0012", "printer"))
+    recalled(store, "printer")
+    store.recall("nothing such", sight("bob", "his"))
+    store.show(cell_id, sight())
+    [first, second, third] = events(place, "reads")
+    assert (first["read_kind"], first["outcome"], first["found_ids"], first["principal"], first["query"]) == ("recall", "found", ["0012"], "ann", "printer")
+    assert (second["outcome"], second["found_ids"], second["principal"], second["session_id"]) == ("nothing", [], "bob", "his")
+    assert (third["read_kind"], third["found_ids"]) == ("show", ["0012"])
+
+
+def test_a_read_of_what_is_withheld_names_nothing_that_is_held(store: MemoryStore, place: Path) -> None:
+    written(store, cell("secret", "printer", release_to=["ann"]))
+    caller = Caller("bob", ("bob",), "inside", reads_all_sessions=True)
+    assert store.recall("printer", Sight(caller, "his", NOON, is_global=True)) == []
+    assert "secret" not in json.dumps(events(place, "reads"))
+
+
+@pytest.mark.parametrize("system", ["semantic", "procedural"])
+def test_a_direct_write_of_what_must_be_learned_is_refused_and_noted(store: MemoryStore, place: Path, system: str) -> None:
+    [source] = written(store, cell("source"))
+    before = tables(store)
+    [refused] = store.write([cell("learned", system=system, source_ids=[source])], **ANN)
+    assert (refused.outcome, refused.guard, refused.code) == ("refused", "policy", "approval_required")
+    assert tables(store) == before
+    [noted] = events(place, "refusals")
+    assert {name: noted[name] for name in ("transition", "guard", "code", "target_id", "stream", "principal", "session_id", "place")} == {
+        "transition": "write", "guard": "policy", "code": "approval_required", "target_id": "learned", "stream": "cells", "principal": "ann", "session_id": "s",
+        "place": 1,
+    }  # fmt: skip
+
+
+def test_an_approval_that_the_writer_states_counts_as_none(store: MemoryStore) -> None:
+    [outcome] = store.write([cell("learned", system="semantic", approval_id="a1")], **ANN)
+    assert (outcome.outcome, outcome.code) == ("refused", "field_unknown")
+
+
+# --- each condition of the guards ---
+
+Told = dict[str, Any]
+# {(transition, code): (stream, what is told)}; what is held before stands in `prepared`.
+WORKING = {"system": "working", "content": "x", "source": "q"}
+LINK = {"from_cell_id": "c1", "to_cell_id": "c2", "link_type": "task"}
+NOTE = {"target_id": "c1", "kind": "note", "reason": "r"}
+ENDED = {"target_id": "w1", "kind": "expire"}
+BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
+    ("write", "field_unknown"): ("cells", cell(sorce="q")),
+    ("write", "field_malformed"): ("cells", cell(event_index=1.5)),
+    ("write", "event_too_long"): ("cells", cell(metadata={"a": "x" * 33554432})),
+    ("write", "id_blank"): ("cells", cell(" ")),
+    ("write", "system_unknown"): ("cells", cell(system="sensory")),
+    ("write", "content_missing"): ("cells", {**cell(), "content": "\u3000"}),
+    ("write", "content_too_long"): ("cells", cell(content="x" * 16777217)),
+    ("write", "share_out_of_range"): ("cells", cell(confidence=1.01)),
+    ("write", "ttl_missing"): ("cells", WORKING),
+    ("write", "ttl_misplaced"): ("cells", {**WORKING, "ttl_seconds": 0}),
+    ("write", "source_missing"): ("cells", {"system": "episodic", "content": "x", "source_ids": []}),
+    ("write", "source_cell_unknown"): ("cells", cell(source_ids=["c1", "nowhere"])),
+    ("write", "approval_required"): ("cells", cell(system="procedural")),
+    ("write", "session_missing"): ("cells", cell("without session")),
+    ("write", "identity_conflict"): ("cells", cell("c1", "something else")),
+    ("link", "field_unknown"): ("links", {**LINK, "wight": 1}),
+    ("link", "field_malformed"): ("links", {**LINK, "weight": "heavy"}),
+    ("link", "event_too_long"): ("links", {**LINK, "reason": "x" * 33554432}),
+    ("link", "id_blank"): ("links", {**LINK, "link_id": ""}),
+    ("link", "link_type_unknown"): ("links", {**LINK, "link_type": "likes"}),
+    ("link", "weight_out_of_range"): ("links", {**LINK, "weight": -0.1}),
+    ("link", "self_link"): ("links", {**LINK, "to_cell_id": "c1"}),
+    ("link", "reason_missing"): ("links", {**LINK, "link_type": "conflict"}),
+    ("link", "cell_unknown"): ("links", {**LINK, "to_cell_id": "nowhere"}),
+    ("link", "link_type_reserved"): ("links", {**LINK, "link_type": "replay"}),
+    ("link", "identity_conflict"): ("links", {**LINK, "link_id": "l1", "link_type": "causal"}),
+    ("annotate", "field_unknown"): ("annotations", {**NOTE, "why": "x"}),
+    ("annotate", "field_malformed"): ("annotations", {**NOTE, "effective_at": "epoch"}),
+    ("annotate", "event_too_long"): ("annotations", {**NOTE, "reason": "x" * 33554432}),
+    ("annotate", "id_blank"): ("annotations", {**NOTE, "annotation_id": "\t"}),
+    ("annotate", "kind_unknown"): ("annotations", {**NOTE, "kind": "expire"}),
+    ("annotate", "half_life_missing"): ("annotations", {**NOTE, "kind": "decay"}),
+    ("annotate", "reason_missing"): ("annotations", {**NOTE, "reason": ""}),
+    ("annotate", "cell_unknown"): ("annotations", {**NOTE, "target_id": "nowhere"}),
+    ("annotate", "identity_conflict"): ("annotations", {**NOTE, "annotation_id": "a1", "reason": "another"}),
+    ("expire", "field_malformed"): ("annotations", {**ENDED, "target_id": 5}),
+    ("expire", "cell_unknown"): ("annotations", {**ENDED, "target_id": "nowhere"}),
+    ("expire", "not_working"): ("annotations", {**ENDED, "target_id": "c1"}),
+    ("expire", "identity_conflict"): ("annotations", {**ENDED, "annotation_id": "a1"}),
+    ("bind", "field_unknown"): ("frames", frame("c1", mood="good")),
+    ("bind", "field_malformed"): ("frames", frame("c1", entities="printer")),
+    ("bind", "event_too_long"): ("frames", frame("c1", scene="x" * 33554432)),
+    ("bind", "id_blank"): ("frames", frame("c1", frame_id="")),
+    ("bind", "scene_missing"): ("frames", frame("c1", scene="\n")),
+    ("bind", "goal_missing"): ("frames", frame("c1", goal=None)),
+    ("bind", "action_missing"): ("frames", frame("c1", action="")),
+    ("bind", "outcome_missing"): ("frames", frame("c1", outcome=None)),
+    ("bind", "span_inverted"): ("frames", frame("c1", starts_at="2026-10-02", ends_at="2026-10-01")),
+    ("bind", "position_missing"): ("frames", {**frame(), "steps": [{"cell_id": "c1", "position": 1}, "c2"]}),
+    ("bind", "position_repeated"): ("frames", {**frame(), "steps": [{"cell_id": "c1", "position": 1}, {"cell_id": "c2", "position": 1}]}),
+    ("bind", "step_repeated"): ("frames", frame("c1", "c1")),
+    ("bind", "steps_missing"): ("frames", frame()),
+    ("bind", "cell_unknown"): ("frames", frame("c1", "nowhere")),
+    ("bind", "not_observed"): ("frames", frame("c1", "learned")),
+    ("bind", "session_missing"): ("frames", frame("c1")),
+    ("bind", "cell_elsewhere"): ("frames", frame("c1", "bobs")),
+    ("bind", "identity_conflict"): ("frames", frame("c1", "c2", frame_id="f1", goal="another")),
+    ("replay", "field_unknown"): ("replays", {"frame_id": "f1", "mood": "good"}),
+    ("replay", "field_malformed"): ("replays", {"frame_id": "f1", "is_complete": "yes"}),
+    ("replay", "link_type_unknown"): ("links", {**LINK, "from_cell_id": "f1", "link_type": "likes"}),
+    ("replay", "self_link"): ("links", {**LINK, "to_cell_id": "c1", "link_type": "replay"}),
+    ("replay", "frame_unknown"): ("replays", {"frame_id": "nothing"}),
+    ("replay", "cell_unknown"): ("links", {"from_cell_id": "f1", "to_cell_id": "nowhere", "link_type": "replay"}),
+    ("replay", "link_type_reserved"): ("links", {**LINK, "from_cell_id": "f1"}),
+    ("replay", "identity_conflict"): ("replays", {"replay_id": "r1", "frame_id": "f1", "is_complete": True}),
+}
+ASKED = [(row["transition"], row["guard"], row["code"]) for row in csv.DictReader(POLICIES.read_text(encoding="utf-8").splitlines())]
+# What is asked of an approval is in test_learning.py.
+GUARDED = [one for one in ASKED if one[0] not in ("read", "consolidate", "reject", "revoke")]
+NAMED = ["-".join(one) for one in GUARDED]
+# Told of outside a session.
+HOMELESS = {"session_missing"}
+
+
+def prepared(place: Path) -> MemoryStore:
+    """A memory in which something of each kind is held; the cell that was learned is put there by hand."""
+    learned = {
+        **cell("learned", system="semantic", source_ids=["c1"]), "approval_id": "p1", "transition": "consolidate", "principal": "ann", "session_id": "s",
+        "recorded_at": timestamp(NOON), "created_at": timestamp(NOON), "fingerprint": "0" * 64, "terms": ["note"],
+    }  # fmt: skip
+    with LogWriter(place / "log") as writer:
+        writer.append({"cells": [canonical_event(learned)]}, timestamp(NOON))
+    store = MemoryStore(place)
+    written(store, cell("c1"), cell("c2"), {**WORKING, "cell_id": "w1", "ttl_seconds": 9})
+    written(store, cell("bobs"), principal="bob")
+    outcomes = store.link([{**LINK, "link_id": "l1"}], **ANN) + store.annotate([{**NOTE, "annotation_id": "a1"}], **ANN)
+    outcomes += store.bind([frame("c1", "c2", frame_id="f1")], **ANN) + put(store, "replay", "replays", {"replay_id": "r1", "frame_id": "f1"})
+    assert {outcome.outcome for outcome in outcomes} == {"written"}, outcomes
+    return store
+
+
+def put(store: MemoryStore, transition: str, stream: str, told: Told, session_id: str | None = "s") -> list[Outcome]:
+    return store._transitions.put(stream, [told], Scene(transition, "ann", session_id, NOON))
+
+
+def asked(store: MemoryStore, transition: str, code: str) -> Outcome:
+    stream, told = BROKEN[transition, code]
+    if transition == "bind":
+        [outcome] = store.bind([told], principal="ann", session_id=None if code in HOMELESS else "s", now=NOON)
+    else:
+        [outcome] = put(store, transition, stream, told, None if code in HOMELESS else "s")
+    return outcome
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MemoryStore, Path]]:
+    place = tmp_path_factory.mktemp("full") / "memory"
+    with prepared(place) as store:
+        yield store, place
+
+
+def test_each_condition_of_the_seed_has_a_case() -> None:
+    assert {(transition, code) for transition, _, code in [*GUARDED, ("read", "policy", "global_not_allowed")]} == BROKEN.keys() | {("read", "global_not_allowed")}
+
+
+@pytest.mark.parametrize(("transition", "guard", "code"), GUARDED, ids=NAMED)
+def test_each_condition_refuses_what_breaks_it_and_changes_nothing_but_the_refusals(
+    full: tuple[MemoryStore, Path], transition: str, guard: str, code: str
+) -> None:
+    store, place = full
+    before, refusals = tables(store), len(events(place, "refusals"))
+    outcome = asked(store, transition, code)
+    assert (outcome.outcome, outcome.guard, outcome.code) == ("refused", guard, code)
+    assert outcome.requirement and "\n" not in outcome.requirement
+    assert tables(store) == before
+    noted = events(place, "refusals")
+    assert len(noted) == refusals + 1 and (noted[-1]["transition"], noted[-1]["guard"], noted[-1]["code"]) == (transition, guard, code)
+
+
+@pytest.mark.parametrize(("transition", "guard", "code"), GUARDED, ids=NAMED)
+def test_a_condition_that_the_seed_has_off_is_not_asked(full: tuple[MemoryStore, Path], transition: str, guard: str, code: str) -> None:
+    store, _ = full
+    connection = store._projection.connection
+    stream, told = BROKEN[transition, code]
+    given = bound(store._projection, [told]) if transition == "bind" else [told]
+    connection.execute("begin")
+    try:
+        connection.execute(
+            "update main.transition_policies set is_on = false where transition = $transition and code = $code", {"transition": transition, "code": code}
+        )
+        # Only judged: what the guards let through so is not to be held.
+        [outcome] = store._transitions.propose(stream, given, Scene(transition, "ann", None if code in HOMELESS else "s", NOON)).outcomes
+    finally:
+        connection.execute("rollback")
+    assert outcome.code != code
+    [outcome] = store._transitions.propose(stream, given, Scene(transition, "ann", None if code in HOMELESS else "s", NOON)).outcomes
+    assert outcome.code == code
+
+
+def test_a_read_across_sessions_needs_a_caller_who_may(store: MemoryStore, place: Path) -> None:
+    written(store, cell("c1", "printer"), session_id="another")
+    with pytest.raises(InputError, match="may not read across sessions"):
+        store.recall("printer", sight(is_global=True))
+    assert [(event["transition"], event["guard"], event["code"]) for event in events(place, "refusals")] == [("read", "policy", "global_not_allowed")]
+    assert events(place, "reads") == []
+    may = Sight(Caller("ann", (), "inside", reads_all_sessions=True), "s", NOON, is_global=True)
+    assert [found["cell_id"] for found in store.recall("printer", may)] == ["c1"]
+    store._projection.connection.execute("update main.transition_policies set is_on = false where transition = 'read'")
+    assert [found["cell_id"] for found in store.recall("printer", sight(is_global=True))] == ["c1"]
+
+
+def test_frames_and_arrow_tables_go_in_and_a_table_comes_out(place: Path) -> None:
+    told = polars.DataFrame({"system": ["episodic"] * 3, "content": ["one", "two", "three"], "source": ["log"] * 3, "confidence": [0.5, None, 1.0]})
+    with MemoryStore(place) as memory:
+        outcomes = memory.write(told, principal="ann", session_id="s")
+        again = memory.write(told.to_dicts(), principal="ann", session_id="s")
+        held = memory.table("cells").sort("cell_number")
+        with pytest.raises(InputError, match="'cell' is no table of memory"):
+            memory.table("cell")
+    assert [outcome.outcome for outcome in outcomes] == ["written"] * 3
+    assert [outcome.outcome for outcome in again] == ["held"] * 3
+    assert held["content"].to_list() == ["one", "two", "three"]
+    assert held["confidence"].to_list() == [0.5, None, 1.0]
