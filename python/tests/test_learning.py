@@ -1,4 +1,4 @@
-"""Learning by approval: evidence makes candidates, a signature makes a schema, and nothing is raised or lost on the way (M2, M3, M6, M7, M14)."""
+"""Learning by approval: evidence makes candidates, a signature makes a schema, and nothing is raised or lost on the way (M1, M2, M3, M6, M7, M14)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import dbt_harness
 import duckdb
 import pytest
+import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
@@ -298,6 +299,12 @@ def other_evidence(house: House, said: dict[str, Any]) -> dict[str, Any]:
     ("by", "change", "now", "code"),
     [
         ("kim", lambda house, said: {**said, "candidate_fingerprint": "0" * 64, "frame_ids": []}, NOON, "candidate_unknown"),
+        (
+            "kim",
+            lambda house, said: {name: value for name, value in said.items() if name != "frame_ids"} | {"candidate_fingerprint": "0"},
+            NOON,
+            "candidate_unknown",
+        ),
         ("kim", other_evidence, NOON, "evidence_changed"),
         ("kim", lambda house, said: {**said, "candidate_fingerprint": said["candidate_fingerprint"][:-1] + "x"}, NOON, "fingerprint_mismatch"),
         ("kim", lambda house, said: {**said, "frame_ids": ["f0", "f1"]}, NOON, "fingerprint_mismatch"),
@@ -515,11 +522,10 @@ def test_the_host_file_names_roles_and_keys_as_texts(tmp_path: Path, word: str) 
         read_host(str(tmp_path / "host.yml"))
 
 
-def build(place: Path, folder: Path, *selected: str) -> subprocess.CompletedProcess[str]:
+def dbt(verb: str, place: Path, folder: Path, *selected: str) -> subprocess.CompletedProcess[str]:
     variables = json.dumps({"memory": {"log": str(place / "log")}})
-    return dbt_harness.dbt(
-        folder, "build", "--select", *selected, "--exclude-resource-type", "unit_test", "--indirect-selection", "cautious", "--vars", variables
-    )
+    kinds = [] if verb == "run" else ["--exclude-resource-type", "unit_test", "--indirect-selection", "cautious"]
+    return dbt_harness.dbt(folder, verb, "--select", *selected, *kinds, "--vars", variables)
 
 
 def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learned: House, tmp_path: Path) -> None:
@@ -532,7 +538,7 @@ def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learn
     expected = [learned.table(f"select * from main.{table} order by all") for table in tables]
     folder = tmp_path / "dbt"
     folder.mkdir()
-    built = build(learned.place, folder, "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory")
+    built = dbt("build", learned.place, folder, "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory")
     assert built.returncode == 0, built.stdout + built.stderr
     with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
         assert [connection.execute(f"select * from main.{table} order by all").fetchall() for table in tables] == expected
@@ -547,14 +553,34 @@ def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learn
     cell = {**told, "cell_id": "y", "system": "semantic", "content": "y", "source_ids": ["0-1", "3-1"], "confidence": 0.9, "created_at": told["recorded_at"]}
     with LogWriter(learned.place / "log") as writer:
         writer.append({"approvals": [canonical_event(forged)], "cells": [canonical_event(cell)]}, "2026-10-01T13:00:00Z")
-    built = build(learned.place, folder, "stg_log_heads", "+path:models/memory/learning", "path:tests/memory")
-    assert built.returncode == 1
+    assert dbt("run", learned.place, folder, "+path:models/memory/learning", "live_cells").returncode == 0
+    tested = dbt("test", learned.place, folder, "path:models/memory/learning", "path:tests/memory")
+    assert tested.returncode == 1
     for test in (
         "is_empty_approval_refusals_",
         "what_was_learned_leads_back_to_one_approval",
         "nothing_learned_is_surer_or_wider_than_its_evidence",
     ):
-        assert f"Failure in test {test}" in built.stdout
+        assert f"Failure in test {test}" in tested.stdout
+
+
+def test_an_attached_memory_answers_by_the_rules_of_records(learned: House, tmp_path: Path) -> None:
+    for number in range(3, 6):
+        learned.frame(number, outcome="it jams again")
+    ones = [str(learned.decide("approve", candidate["candidate_fingerprint"]).target_id) for candidate in learned.candidates()]
+    later = NOON + datetime.timedelta(days=9)
+    assert learned.decide("revoke", ones[0], now=later, reason="it was the paper", valid_from=later.date()).outcome == "written"
+    text = (dbt_harness.ROOT / "docs/learning.md").read_text(encoding="utf-8")
+    variables = next(yaml.safe_load(block)["vars"] for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.S) if block.startswith("vars:"))
+    variables["memory"]["log"] = str(learned.place / "log")
+    folder = tmp_path / "dbt"
+    folder.mkdir()
+    built = dbt_harness.dbt(folder, "build", "--select", "+governed_answers", "--exclude-resource-type", "test", "unit_test", "--vars", json.dumps(variables))
+    assert built.returncode == 0, built.stdout + built.stderr
+    with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
+        ask = "select outcome, record_id, value, reasons from governed_answers($day::date, ['support'], 'inside')"
+        assert connection.execute(ask, {"day": "2026-10-09"}).fetchall() == [("abstained", None, None, ["conflict_unresolved"])]
+        assert connection.execute(ask, {"day": "2026-10-10"}).fetchall() == [("answered", ones[1], "it prints", ["superseded"])]
 
 
 def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     found = _candidates_approved(transitions, approved)
     cells = transitions.propose("cells", [_cell(one) for one in found], learning, made=[{"approval_id": _approval_id(APPROVE, one)} for one in found])
     links, decisions = _conflicts(transitions, found, learning)
-    if cells.refusals:
+    if cells.refusals or len(found) != len(approved):
         raise InputError("what was approved is refused, so nothing was written; look at the rows of 'consolidate' in transition_policies")
     transitions.commit({"approvals": proposed.accepted, "refusals": proposed.refusals, "cells": cells.accepted, "links": links, "decisions": decisions}, scene)
     if approved:
