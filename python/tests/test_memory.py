@@ -227,7 +227,9 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MemoryStore
 
 
 def test_each_condition_of_the_seed_has_a_case() -> None:
-    assert {(transition, code) for transition, _, code in [*GUARDED, ("read", "policy", "global_not_allowed")]} == BROKEN.keys() | {("read", "global_not_allowed")}
+    assert {(transition, code) for transition, _, code in [*GUARDED, ("read", "policy", "global_not_allowed")]} == BROKEN.keys() | {
+        ("read", "global_not_allowed")
+    }
 
 
 @pytest.mark.parametrize(("transition", "guard", "code"), GUARDED, ids=NAMED)
