@@ -39,6 +39,7 @@ PEOPLE = {
     "lee": (["support"], "knowledge_steward"),
     "ann": (["support"], "knowledge_steward"),
     "bob": (["support"], "clerk"),
+    "max": (["legal"], "knowledge_steward"),
 }
 
 
@@ -436,6 +437,42 @@ def test_revoking_withdraws_the_record_and_puts_in_doubt_what_came_of_it(learned
     learned.store.annotate([{"target_id": child.target_id, "kind": "trust", "reason": "seen anew"}], **{**who, "now": later + HOUR})
     cleared = learned.store.show(str(child.target_id), learned.sight("ann", later + HOUR))
     assert cleared and cleared["state"] != "in_doubt"
+
+
+def test_only_the_party_that_owns_the_concept_revokes_its_schemas(learned: House) -> None:
+    schema = str(learned.decide("approve", learned.candidates()[0]["candidate_fingerprint"]).target_id)
+    assert learned.decide("revoke", schema, "max", reason="x").code == "owner_elsewhere"
+    assert learned.decide("revoke", schema, "lee", reason="x").outcome == "written"
+
+
+@pytest.mark.parametrize("verdict", ["reject", "revoke"])
+@pytest.mark.parametrize(
+    ("by", "change", "now", "code"),
+    [
+        ("bob", {}, NOON, "role_not_allowed"),
+        ("kim", {"policy_version": "2025-01"}, NOON, "policy_not_in_force"),
+        ("kim", {}, NOON + datetime.timedelta(days=8), "approval_expired"),
+        ("kim", {"reason": " "}, NOON, "reason_missing"),
+        ("kim", {"weather": "wet"}, NOON, "field_unknown"),
+        ("kim", {"role": "knowledge_steward"}, NOON, "field_unknown"),
+        ("kim", {"kind": 5}, NOON, "field_malformed"),
+        ("kim", {"signature": "00"}, NOON, "signature_invalid"),
+        ("kim", {"reason": "x" * 33_554_432}, NOON, "event_too_long"),
+    ],
+)
+def test_a_rejection_and_a_revocation_are_asked_what_an_approval_is(
+    learned: House, verdict: str, by: str, change: dict[str, Any], now: datetime.datetime, code: str
+) -> None:
+    target = learned.candidates()[0]["candidate_fingerprint"]
+    if verdict == "revoke":
+        target = learned.decide("approve", target).target_id
+    sight = learned.sight(by)
+    said = learned.store.statement(verdict, target, sight, reason="x") | {name: value for name, value in change.items() if name != "signature"}
+    statement = signed(said, sight.caller, learned.key(by)) | {name: value for name, value in change.items() if name == "signature"}
+    before = learned.rows()
+    [outcome] = learned.store.decide(verdict, [statement], learned.sight(by, now), learned.host.approvers)
+    assert (outcome.outcome, outcome.code) == ("refused", code)
+    assert learned.rows() - before == Counter(refusals=1)
 
 
 @pytest.mark.parametrize(("target", "code"), [("nowhere", "cell_unknown"), ("0-1", "not_learned")])
