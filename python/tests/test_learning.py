@@ -9,6 +9,7 @@ import shlex
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,10 @@ def test_who_may_not_read_all_the_evidence_sees_no_candidate_and_cannot_approve_
     assert house.candidates() == []
     unseen = house.store.candidates(Sight(Caller("ann", ("support", "legal"), "inside", True), None, NOON, True))[0]["candidate_fingerprint"]
     assert house.decide("approve", unseen).code == "candidate_unknown"
+    # Nor does who may not read across sessions, whatever they ask for.
+    local = Sight(replace(house.host.caller("kim"), parties=("support", "legal"), reads_all_sessions=False), None, NOON, True)
+    said = signed(house.store.statement("approve", unseen, local, reason="x", party="support"), local.caller, house.key("kim"))
+    assert house.store.decide("approve", [said], local, house.host.approvers)[0].code == "candidate_unknown"
 
 
 steps = st.lists(

@@ -235,4 +235,5 @@ def _policy_version(transitions: Transitions, sight: Sight) -> str | None:
 
 
 def _asked(sight: Sight) -> dict[str, Any]:
-    return sight.asked() | {"clock": sight.clock()}
+    # Across sessions only for who may; whoever may not knows no candidate of another session.
+    return sight.asked() | {"clock": sight.clock(), "is_global": sight.is_global and sight.caller.reads_all_sessions}
