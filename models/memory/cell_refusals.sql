@@ -35,6 +35,7 @@ conditions as (
             'source_missing': 'coalesce(' ~ governed_memory.is_blank('judged.source') ~ ', true) and coalesce(len(judged.source_ids), 0) = 0',
             'source_cell_unknown': 'missing_sources.place is not null',
             'approval_required': 'systems.needs_approval',
+            'id_reserved': "judged.transition = 'write' and starts_with(judged.cell_id, 'schema_')",
             'session_missing': "not systems.needs_approval and coalesce(judged.session_id, '') = ''",
             'identity_conflict': governed_memory.identity_conflict('cell_id')
         }) }} as codes

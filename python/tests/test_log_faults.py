@@ -449,3 +449,12 @@ def test_somebody_with_the_key_who_writes_both_places_is_not_found(log: Path, wh
     head = replace(signed.head, streams={"cells": state})
     put_head(log.parent / "heads", SignedHead(head, *keys.sign(head.signed_bytes())))
     assert verify(log, keys=keys).is_whole
+
+
+def test_a_writer_without_keys_leaves_a_signed_head_as_it_is(tmp_path: Path) -> None:
+    log, keys = tmp_path / "log", host_keys(tmp_path)
+    with LogWriter(log, keys=keys) as writer:
+        writer.append({"cells": [event(1)]}, AT)
+    with pytest.raises(InputError, match="the head of the log is signed; name the host file"):
+        LogWriter(log)
+    assert verify(log, keys=keys).is_whole

@@ -12,6 +12,7 @@ import polars
 import pytest
 from memory_stores import ANN, NOON, cell, events, frame, later, recalled, sight, tables, written
 
+from governed_memory.cli import main
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
 from governed_memory.log import LogWriter, canonical_event, timestamp
@@ -128,6 +129,7 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("write", "source_missing"): ("cells", {"system": "episodic", "content": "x", "source_ids": []}),
     ("write", "source_cell_unknown"): ("cells", cell(source_ids=["c1", "nowhere"])),
     ("write", "approval_required"): ("cells", cell(system="procedural")),
+    ("write", "id_reserved"): ("cells", {**cell("squats"), "cell_id": "schema_0"}),
     ("write", "session_missing"): ("cells", cell("without session")),
     ("write", "identity_conflict"): ("cells", cell("c1", "something else")),
     ("link", "field_unknown"): ("links", {**LINK, "wight": 1}),
@@ -290,3 +292,23 @@ def test_frames_and_arrow_tables_go_in_and_a_table_comes_out(place: Path) -> Non
     assert [outcome.outcome for outcome in again] == ["held"] * 3
     assert held["content"].to_list() == ["one", "two", "three"]
     assert held["confidence"].to_list() == [0.5, None, 1.0]
+
+
+def test_heads_are_signed_afterwards_and_an_archive_lies_beside_the_memory(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    host = tmp_path / "host.yml"
+    host.write_text("keys: {active: k, k: {algorithm: hmac-sha-256, file: key}}", encoding="utf-8")
+    (tmp_path / "key").write_text("k" * 40, encoding="utf-8")
+    with MemoryStore(place) as memory:
+        written(memory, cell("c1"))
+    reading = ["memory", "recall", "note", "--memory", str(place), "--principal", "ann", "--session", "s"]
+    assert main([*reading, "--host", str(host)]) == 2
+    assert "`gmem memory sign` signs it" in capsys.readouterr().err
+    assert main(["memory", "sign", "--memory", str(place), "--host", str(host)]) == 0
+    assert capsys.readouterr().out == "1 head(s) signed: w001\n"
+    assert main(reading) == 2
+    assert "is signed; name the host file" in capsys.readouterr().err
+    for folder in ("log", "heads", "log/w001"):
+        assert main(["memory", "archive", "--memory", str(place), "--host", str(host), "--to", str(place / folder)]) == 2
+        assert "is part of the memory itself" in capsys.readouterr().err
+    assert main(["memory", "archive", "--memory", str(place), "--host", str(host), "--to", str(tmp_path / "archive")]) == 0
+    assert main(["memory", "verify", "--memory", str(place), "--host", str(host)]) == 0

@@ -156,7 +156,13 @@ class LogWriter:
             put_head(self._heads, head)
         elif self._keys and not head.is_signed_by(self._keys):
             # To go on would sign whatever the head was made to say.
-            raise InputError(f"{head_path(self._heads, self.writer)}: the head of the log is not signed by a key of this host; {DAMAGED}")
+            raise InputError(
+                f"{head_path(self._heads, self.writer)}: the head of the log is not signed by a key of this host; {DAMAGED}, "
+                "and where it began without keys, `gmem memory sign` signs it"
+            )
+        elif self._keys is None and head.signature is not None:
+            # To go on would put a head without a signature in its place, and nobody with a key could write any more.
+            raise InputError(f"{head_path(self._heads, self.writer)}: the head of the log is signed; name the host file that has its key with --host")
         return head
 
     def _refuse_to_write_here(self) -> None:

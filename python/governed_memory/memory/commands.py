@@ -41,7 +41,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     expire.set_defaults(run=run_expire)
     recall = verbs.add_parser("recall", help="the cells that match words, the best first")
     recall.add_argument("query", metavar="WORDS")
-    recall.add_argument("--system", choices=("working", "episodic", "semantic", "procedural"), help="cells of this system first, word for word")
+    recall.add_argument("--system", choices=("working", "episodic", "semantic", "procedural"), help="a cell of this system counts half a word more")
     recall.add_argument("--most", type=int, default=10, metavar="N", help="how many at most (default 10)")
     recall.add_argument("--take-expired", action="store_true", help="expired working cells too")
     _add_reading(recall)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
-from governed_memory.log import archive, prune, seal, timestamp, verify
+from governed_memory.log import archive, prune, seal, sign_heads, timestamp, verify
 from governed_memory.memory.built import edited_rows
 from governed_memory.memory.ingest import ORDER, ingest
 from governed_memory.memory.options import add_folder, add_place, caller_of, folder_of, instant_of, opened
@@ -29,6 +30,9 @@ def register_upkeep(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) 
     inbox.add_argument("inbox", metavar="DIR")
     add_place(inbox)
     inbox.set_defaults(run=run_ingest)
+    sign = verbs.add_parser("sign", help="sign the heads of a log that began without keys, once it is verified")
+    add_folder(sign)
+    sign.set_defaults(run=run_sign)
     keep = verbs.add_parser("archive", help="copy the sealed segments of the log to a folder, with a manifest of hashes")
     add_folder(keep)
     keep.add_argument("--to", metavar="DIR", required=True)
@@ -65,18 +69,33 @@ def run_ingest(arguments: argparse.Namespace) -> int:
     for file, line, outcome in done.refused[:TOLD]:
         print(one_line(f"{file} line {line}: refused: {outcome.code}: expected that {outcome.requirement}"), file=sys.stderr)
     for stream in ORDER:
-        counts = [f"{done.counts[stream, what]} {what}" for what in ("written", "held", "refused") if done.counts[stream, what]]
-        if counts:
-            print(f"{stream}: {', '.join(counts)}")
-    if not done.counts:
+        counts = {what: done.counts[stream, what] for what in ("written", "held", "refused")}
+        if arguments.json:
+            print(json.dumps({"stream": stream, **counts}))
+        elif any(counts.values()):
+            print(f"{stream}: {', '.join(f'{count} {what}' for what, count in counts.items() if count)}")
+    if not done.counts and not arguments.json:
         print("nothing to take in")
     return 1 if done.unreadable or done.refused else 0
+
+
+def run_sign(arguments: argparse.Namespace) -> int:
+    """Sign the heads with the host's active key."""
+    host = read_host(arguments.host)
+    if host is None or host.keys is None:
+        raise InputError("say with --host which file names the key to sign with")
+    signed = sign_heads(_log(arguments), host.keys)
+    print(f"{len(signed)} head(s) signed: {', '.join(signed) or 'none was without a signature'}")
+    return 0
 
 
 def run_archive(arguments: argparse.Namespace) -> int:
     """Seal what is past its time, and copy what is sealed."""
     host = read_host(arguments.host)
     keys, log = host.keys if host else None, _log(arguments)
+    to, inside = Path(arguments.to).resolve(), [log.resolve(), (log.parent / "heads").resolve()]
+    if any(to == folder or folder in to.parents for folder in inside):
+        raise InputError(f"--to: {arguments.to!r} is part of the memory itself, where it would be taken for rows or heads; name a folder beside it")
     sealed = seal(log, _policy(), timestamp(instant_of(arguments.now)), keys=keys)
     copied = archive(log, Path(arguments.to), keys=keys)
     print(f"{len(sealed.segments)} sealed, {len(copied)} copied to {arguments.to}")
