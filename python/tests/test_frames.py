@@ -536,7 +536,7 @@ def test_a_build_derives_the_same_states_and_its_tests_hold_until_a_link_is_forg
     assert {(row[0], row[2]) for row in expected} == {(complete, "complete"), (broken, "incomplete"), (waiting, "not_replayed")}
     folder = tmp_path / "dbt"
     folder.mkdir()
-    built = build(place, folder, "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory")
+    built = build(place, folder, "+path:models/memory", "path:seeds/memory", "path:tests/memory")
     assert built.returncode == 0, built.stdout + built.stderr
     with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
         assert connection.execute(f"select {columns} from main.frame_states order by frame_id").fetchall() == expected

@@ -580,7 +580,7 @@ def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learn
     expected = [learned.table(f"select * from main.{table} order by all") for table in tables]
     folder = tmp_path / "dbt"
     folder.mkdir()
-    built = dbt("build", learned.place, folder, "+path:models/memory", "path:seeds/profile/memory", "path:tests/memory")
+    built = dbt("build", learned.place, folder, "+path:models/memory", "path:seeds/memory", "path:tests/memory")
     assert built.returncode == 0, built.stdout + built.stderr
     with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
         assert [connection.execute(f"select * from main.{table} order by all").fetchall() for table in tables] == expected

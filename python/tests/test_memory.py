@@ -20,7 +20,7 @@ from governed_memory.memory import MemoryStore, Outcome, Sight
 from governed_memory.memory.frames import bound
 from governed_memory.memory.proposals import Scene
 
-POLICIES = Path(__file__).parents[2] / "seeds/profile/memory/transition_policies.csv"
+POLICIES = Path(__file__).parents[2] / "seeds/memory/transition_policies.csv"
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from governed_memory.memory import MemoryStore
 from governed_memory.memory.built import INDEXES, REACHED, edited_rows
 from governed_memory.memory.projection import KEYS, Projection
 
-MODELS = ("path:models/memory", "path:models/staging/memory", "path:seeds/profile/memory", "stg_build")
+MODELS = ("path:models/memory", "path:models/staging/memory", "path:seeds/memory", "stg_build")
 NAMES = ("0012", "29051_00040", "1e5", "true", "null", "打印机", "a\0b", "a'b")
 
 

@@ -76,7 +76,7 @@ def package_list() -> dict:
     seeds: dict[str, dict] = {}
     for node in manifest["nodes"].values():
         name = node["name"]
-        if node["resource_type"] == "seed" and node["path"].startswith("profile/"):
+        if node["resource_type"] == "seed" and node["path"].startswith(("profile/", "memory/")):
             with (ROOT / node["original_file_path"]).open(newline="", encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
             types = node["config"]["column_types"]
