@@ -33,11 +33,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ):
         of_lines = verbs.add_parser(verb, help=what)
         of_lines.add_argument("file", metavar="FILE", help="JSON Lines; - for standard input")
-        _add_writing(of_lines)
+        add_place(of_lines)
         of_lines.set_defaults(run=run_lines, stream=stream)
     expire = verbs.add_parser("expire", help="end working cells before their time; without any, note those whose time is over")
     expire.add_argument("cells", nargs="*", metavar="CELL_ID")
-    _add_writing(expire)
+    add_place(expire)
     expire.set_defaults(run=run_expire)
     recall = verbs.add_parser("recall", help="the cells that match words, the best first")
     recall.add_argument("query", metavar="WORDS")
@@ -52,10 +52,6 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     show.set_defaults(run=run_show)
     register_records(verbs)
     register_upkeep(verbs)
-
-
-def _add_writing(parser: argparse.ArgumentParser) -> None:
-    add_place(parser)
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
