@@ -38,10 +38,7 @@ shown as (
             restricted_counts, lambda held: case when list_has_any(held.release_to, caller_parties) then held.record_count else 0 end
         )), 0)::bigint as withheld_count,
         case
-            when
-                (caller_boundary = 'inside' or not holds_open)
-                and coalesce(len(list_filter(held_for, lambda released: not list_has_any(released, caller_parties))), 0) = 0
-                then ends_on + 1
+            when {{ governed_memory.sees_whole('outcomes', 'caller_parties', 'caller_boundary') }} then ends_on + 1
         end as stable_until
     from outcomes
 ),
@@ -60,6 +57,14 @@ governed_answers as (
         stable_until
     from shown
 )
+{%- endmacro %}
+
+{#- Whether a caller may see every record that a concept holds, on whatever day: only then may it be told when an answer changes (G6). -#}
+{% macro sees_whole(holdings, parties, boundary) -%}
+    (
+        ({{ boundary }} = 'inside' or not {{ holdings }}.holds_open)
+        and coalesce(len(list_filter({{ holdings }}.held_for, lambda released: not list_has_any(released, {{ parties }}))), 0) = 0
+    )
 {%- endmacro %}
 
 {#- The same for a caller inside the boundary and a segment of a concept that holds no restricted record, in few words: `found` is a clause

@@ -19,5 +19,6 @@
             'select unnest($cell_ids), unnest($families), unnest($outcomes), unnest($policies)'
         ),
         'frame_read': governed_memory.frame_read('$frame_id', reader),
+        'conflict_groups': governed_memory.conflict_groups('select unnest($ids) as cell_id', '$clock', reader),
     }) -}}
 {%- endmacro %}

@@ -35,6 +35,7 @@ ROOMS = {
     "conformance": "reads",
     "expectations": "expectations",
     "memory": "memory",
+    "packet": "packets",
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",

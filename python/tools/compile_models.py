@@ -35,7 +35,7 @@ def compile_project() -> tuple[dict, dict[str, str]]:
         manifest = json.loads((Path(folder) / "manifest.json").read_text())
         readers = inline(folder, "reader_fragments")
         # Run in the schema that the connection uses, whatever a project calls it.
-        answers = {name: sql.replace('"main".', "") for room in ("answer", "memory") for name, sql in inline(folder, f"{room}_fragments").items()}
+        answers = {name: sql.replace('"main".', "") for room in ("answer", "memory", "packet") for name, sql in inline(folder, f"{room}_fragments").items()}
         return manifest, readers | answers
 
 

@@ -94,6 +94,10 @@ class Projection:
                 self._add(stream, chunk)
                 self._seen[writer, stream] = chunk[-1][1]
 
+    def reached(self) -> dict[str, int]:
+        """How far each stream was read that says what memory holds."""
+        return {f"{writer}/{stream}": seq for (writer, stream), seq in sorted(self._seen.items())}
+
     def wrote(self, writer: str, stream: str, seqs: range, events: Sequence[tuple[Mapping[str, Any], bytes]]) -> None:
         """Take note of what this process has just committed: each event, and as it was written."""
         if self._seen.get((writer, stream), 0) != seqs.start - 1:

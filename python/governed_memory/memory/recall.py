@@ -57,6 +57,25 @@ class Sight:
         }  # fmt: skip
 
 
+# What a score is made of.
+PARTS = ("term_share", "system_part", "confidence_part", "importance_part", "link_part")
+
+
+@dataclass(frozen=True, slots=True)
+class CellGroups:
+    """Cells that a packet is chosen from.
+
+    Attributes:
+        groups: as `cell_groups` gives them.
+        scores: of the cells that match, what their score is made of, by cell_id.
+        generation: how far each stream was read, by writer and stream.
+    """
+
+    groups: list[dict[str, Any]]
+    scores: dict[str, dict[str, float]]
+    generation: dict[str, int]
+
+
 def recalled(connection: duckdb.DuckDBPyConnection, query: str, sight: Sight, *, system: str | None, takes_expired: bool, most: int) -> list[dict[str, Any]]:
     """The cells that match a question, the best first, each with the parts of its score; none for a question without a word."""
     terms = query_terms(query)
@@ -71,6 +90,15 @@ def shown(connection: duckdb.DuckDBPyConnection, cell_id: str, sight: Sight) -> 
     """A cell with its state, its links and what was said of it; None where there is none that the caller may read."""
     found = rows(connection, fragment("shown_cell"), sight.asked() | {"cell_id": cell_id, "clock": sight.clock()})
     return _without_unreadable_sources(connection, found, sight)[0] if found else None
+
+
+def cell_groups(connection: duckdb.DuckDBPyConnection, cell_ids: Collection[str], sight: Sight) -> list[dict[str, Any]]:
+    """The groups of cells that enter a packet together, {is_live, members}; of one that the caller may not read whole, members is None (rule M9)."""
+    found = rows(connection, fragment("conflict_groups"), sight.asked() | {"ids": sorted(cell_ids), "clock": sight.clock()})
+    return [
+        {**group, "members": group["members"] and _without_unreadable_sources(connection, group["members"], sight)}
+        for group in found
+    ]  # fmt: skip
 
 
 def readable(connection: duckdb.DuckDBPyConnection, ids: Collection[str], sight: Sight) -> set[str]:

@@ -18,7 +18,7 @@ from governed_memory.memory.frames import Replayed, bound, findings, frame_read,
 from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
-from governed_memory.memory.recall import Sight, due, readable, recalled, shown
+from governed_memory.memory.recall import PARTS, CellGroups, Sight, cell_groups, due, readable, recalled, shown
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
 from governed_memory.warehouse import plain_frame, rows
 
@@ -223,6 +223,25 @@ class MemoryStore:
         found = recalled(self._projection.connection, query, sight, system=system, takes_expired=takes_expired, most=most)
         self._leave_read("recall", query, [cell["cell_id"] for cell in found], sight)
         return found
+
+    def groups(self, sight: Sight, *, query: str | None, cell_ids: Collection[str], most: int) -> CellGroups:
+        """What a packet is chosen from: the cells that match a question or are named, as far as the caller may read them, each with what contradicts it.
+
+        No event is left: whoever hands out something of it leaves one.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        connection = self._projection.connection
+        matched = recalled(connection, query, sight, system=None, takes_expired=True, most=most) if query else []
+        named = readable(connection, cell_ids, sight) if cell_ids else set()
+        scores = {cell["cell_id"]: {part: cell[part] for part in PARTS} for cell in matched}
+        return CellGroups(cell_groups(connection, {*scores, *named}, sight), scores, self._projection.reached())
+
+    def now(self) -> datetime.datetime:
+        """What the clock says."""
+        return self._clock()
 
     def show(self, cell_id: str, sight: Sight) -> dict[str, Any] | None:
         """One cell with its state, links and annotations; None where there is none that the caller may read. The read leaves an event.

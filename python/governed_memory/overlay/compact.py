@@ -68,6 +68,16 @@ def expand(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         yield {column: _decode(column, text, number) for column, text in zip(columns, fields, strict=False) if text}
 
 
+def escaped_field(text: str) -> str:
+    """A text as one field of a compact line."""
+    return _escape(text) or "\\e"
+
+
+def json_field(text: str) -> str:
+    """A value that is written as JSON, as one field of a compact line."""
+    return "\\j" + _escape(text)
+
+
 def _all_columns(records: list[dict[str, Any]]) -> tuple[str, ...]:
     others = dict.fromkeys(key for record in records for key in record)
     published = [column for column in PUBLISHED_COLUMNS if column in others]
@@ -78,12 +88,12 @@ def _encode(column: str, value: Any) -> str:
     if value is None:
         return OPEN
     if isinstance(value, str):
-        return ("\\s" if column in LIST_COLUMNS else "") + (_escape(value) or "\\e")
+        return ("\\s" if column in LIST_COLUMNS else "") + escaped_field(value)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         items = ",".join(_escape(item) or "\\e" for item in value)
         return items if len(value) > 1 or (value and column in LIST_COLUMNS) else "\\[" + items
     try:
-        return "\\j" + _escape(dumps(value, sort_keys=True))
+        return json_field(dumps(value, sort_keys=True))
     except ValueError as error:
         raise InputError(f"{column}: a value is {error}") from error
 

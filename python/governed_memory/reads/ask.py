@@ -68,12 +68,14 @@ class Opened:
         stores: the names of all that are attached.
         is_built: by `dbt build`, rather than from a file.
         notices: what opening found out.
+        file: that was read, where they are not built.
     """
 
     connection: duckdb.DuckDBPyConnection
     stores: tuple[str, ...]
     is_built: bool
     notices: list[str] = field(default_factory=list)
+    file: Path | None = None
 
 
 def open_to_ask(
@@ -107,7 +109,7 @@ def open_to_ask(
         except duckdb.ConversionException as error:
             raise InputError(f"{host.place if host else store.path}: {str(error).partition(chr(10))[0]}") from error
         notices = without_concepts(connection, store) + (refuse_what_fails(connection, store, attached, host, path) if is_attested else [])
-        return Opened(connection, (store.store_id,), False, attached.notices + notices)
+        return Opened(connection, (store.store_id,), False, attached.notices + notices, store.file)
     connection = warehouse.open_built(database, store_id=store)
     names = tuple(row["store_id"] for row in warehouse.rows(connection, "select store_id from stores order by store_id"))
     notices = [f"{host.place}: owners, sources, concepts and policies are those of the build, not this file's"] if host and host.registers else []
