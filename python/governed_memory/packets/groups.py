@@ -129,7 +129,7 @@ def of_answer(answer: Mapping[str, Any], *, is_named: bool) -> tuple[list[Group]
             members = tuple(_record(one["store"], answer["concept"], side) for side in sides)
             withheld = one["withheld_records"] if standing == BESIDE else 0
             groups.append(Group(standing, members, tuple(one["reasons"]), one["stable_until"], withheld))
-        elif one["withheld_records"]:
+        elif one["outcome"] == "refused" and one["withheld_records"]:
             exclusions.append(Exclusion(WITHHELD))
         elif is_named and (len(told) == 1 or one["reasons"] != ["not_held"]):
             exclusions += [Exclusion(reason, concept=answer["concept"]) for reason in one["reasons"]]
