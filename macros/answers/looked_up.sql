@@ -82,6 +82,41 @@ select * from governed_answers
 {%- endif %}
 {%- endmacro %}
 
+{#- The answers to the same question about several concepts, in one statement: as `looked_up`, but without a row where nothing is held. The rows that
+    answer are found by their place first, since reading them whole is most of what it takes. __concepts__ is a list of texts as SQL; parameters:
+    $store_id (null for every store), $asked_on, $question_class_id (null for none), $parties, $boundary. -#}
+{% macro looked_up_several() -%}
+with
+
+places as (
+    select rowid as place
+    from {{ governed_memory.relation('int_segments') }} as segments
+    where
+        concept_id in (__concepts__)
+        and ($store_id::varchar is null or store_id = $store_id)
+        and (question_class_id is null or question_class_id = $question_class_id::varchar)
+        and {{ governed_memory.covers('segments', '$asked_on::date') }}
+),
+
+-- a class that the concept does not name has the answer that holds without one
+found as (
+    select
+        *,
+        case when $question_class_id::varchar is null then [] else [$question_class_id] end::varchar[] as asked_scope,
+        $parties::varchar[] as caller_parties,
+        $boundary as caller_boundary
+    from {{ governed_memory.relation('int_segments') }}
+    where rowid in (select place from places)
+    qualify row_number() over (partition by store_id, concept_id order by question_class_id nulls last) = 1
+),
+
+{{ governed_memory.disclosed('found', ['store_id', 'concept_id']) }}
+
+select *, {{ governed_memory.stores_disagree('concept_id') }} as stores_disagree
+from governed_answers
+order by concept_id, store_id
+{%- endmacro %}
+
 {#- The columns of a segment that say something where there is none: nothing is held, or nothing is left of what was signed. -#}
 {% macro as_found(segment, failed) -%}
     coalesce({{ segment }}.resolution, case when {{ failed }}.concept_id is null then 'empty' else 'refused' end) as resolution,

@@ -2,6 +2,6 @@
 
 from governed_memory.packets.assembly import build_packet
 from governed_memory.packets.packet import Packet
-from governed_memory.packets.request import PacketRequest
+from governed_memory.packets.request import DoesNotFitError, PacketRequest
 
-__all__ = ["Packet", "PacketRequest", "build_packet"]
+__all__ = ["DoesNotFitError", "Packet", "PacketRequest", "build_packet"]

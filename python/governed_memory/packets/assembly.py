@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from governed_memory.errors import InputError, shown
+from governed_memory.errors import shown
 from governed_memory.log import Read, Witness
 from governed_memory.memory import MemoryStore
 from governed_memory.packets.choice import Item, chosen
 from governed_memory.packets.formats import FORMATS
 from governed_memory.packets.groups import Exclusion, Group
 from governed_memory.packets.packet import Packet, packet_of
-from governed_memory.packets.request import PacketRequest
+from governed_memory.packets.request import DoesNotFitError, PacketRequest
 from governed_memory.packets.search import CellsFound, cells_found, found, generation, policies
 from governed_memory.packets.units import CHARACTERS, Unit
 from governed_memory.reads.ask import Opened
@@ -33,8 +33,8 @@ def build_packet(
         witness: where the read is noted, where there is no memory.
 
     Raises:
-        InputError: what is pinned is not there for the caller or does not fit, the caller may not read so, or the read cannot be noted; nothing is
-            told then.
+        DoesNotFitError: what is pinned is not there for the caller or does not fit.
+        InputError: the caller may not read so, or the read cannot be noted; nothing is told then.
     """
     records = found(request, opened)
     cells = cells_found(request, memory) if memory is not None else NO_CELLS
@@ -71,7 +71,7 @@ def _fitted(request: PacketRequest, groups: Sequence[Group], unit: Unit, has_sto
     fixed = unit.count(header) + sum(sizes[group.group_id] for group in pinned)
     if budget is not None and budget < fixed:
         what = f"{len(pinned)} pinned group(s) and the header" if pinned else "the header alone"
-        raise InputError(f"budget: {budget} {unit.name} are {fixed - budget} too few for {what}; give {fixed}{', or pin less' if pinned else ''}")
+        raise DoesNotFitError(f"budget: {budget} {unit.name} are {fixed - budget} too few for {what}; give {fixed}{', or pin less' if pinned else ''}")
     while True:
         items = [Item(group.score, sizes[group.group_id]) for group in free]
         taken = [free[place] for place in chosen(items, None if budget is None else budget - fixed)]
@@ -81,14 +81,14 @@ def _fitted(request: PacketRequest, groups: Sequence[Group], unit: Unit, has_sto
         if budget is None or used <= budget:
             return entered, [group for group in groups if group not in entered], text
         if not taken:
-            raise InputError(f"budget: {budget} {unit.name} are {used - budget} too few for what is pinned; give {used}, or pin less")
+            raise DoesNotFitError(f"budget: {budget} {unit.name} are {used - budget} too few for what is pinned; give {used}, or pin less")
         free.remove(taken[-1])
 
 
 def _pinned(request: PacketRequest, groups: Sequence[Group]) -> list[Group]:
     missing = [name for name in request.pins if not any(name in group.member_ids | group.concepts for group in groups)]
     if missing:
-        raise InputError(f"pin: {shown(missing[0])} is nothing that {shown(request.caller.name)} is told as of {request.as_of}")
+        raise DoesNotFitError(f"pin: {shown(missing[0])} is nothing that {shown(request.caller.name)} is told as of {request.as_of}")
     return [group for group in groups if (group.member_ids | group.concepts).intersection(request.pins)]
 
 

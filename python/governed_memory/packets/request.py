@@ -16,6 +16,10 @@ from governed_memory.packets.formats import FORMATS
 MOST = 40
 
 
+class DoesNotFitError(InputError):
+    """What has to be in a packet does not fit, or is not there for the caller."""
+
+
 @dataclass(frozen=True, slots=True)
 class PacketRequest:
     """What a packet is asked for.

@@ -13,7 +13,7 @@ from governed_memory.dates import date_as_text
 from governed_memory.memory import MemoryStore, Sight
 from governed_memory.packets.groups import WITHHELD, Exclusion, Found, Group, of_answer, of_cells
 from governed_memory.packets.request import PacketRequest
-from governed_memory.reads.ask import Opened, Question, ask
+from governed_memory.reads.ask import Opened, Question, ask_several
 from governed_memory.warehouse import fragment, literal, rows
 
 # What searching reads, for a store file.
@@ -47,7 +47,7 @@ def found(request: PacketRequest, opened: Opened) -> Found:
     matched, next_start = _matching(request, opened, words) if words else ([], None)
     known = dict.fromkeys((*request.concepts, *matched))
     concepts = list(dict.fromkeys((*known, *_concepts_of(request, opened))))
-    answers = ask(opened, [Question(concept, request.as_of, request.caller, request.scope, request.known_on, request.store) for concept in concepts])
+    answers = ask_several(opened, concepts, Question("", request.as_of, request.caller, request.scope, request.known_on, request.store))
     groups: list[Group] = []
     exclusions: list[Exclusion] = []
     told: list[str] = []

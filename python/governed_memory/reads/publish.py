@@ -28,7 +28,7 @@ from governed_memory.warehouse.published import write_manifest
 RELATIONS = {
     *READS, "int_segments", "concept_segments", "int_concept_scopes", "concept_periods", "concept_histories", "record_intervals", "record_intervals_built",
     "records_in_force", "record_rows", "stg_build", "parties", "sources", "question_classes", "findings", "finding_counts", "rule_statuses",
-    "store_levels", "waivers", "level_trend", "field_coverage", "policies", "rules",
+    "store_levels", "waivers", "level_trend", "field_coverage", "policies", "rules", "record_terms", "searchable_records",
 }  # fmt: skip
 SECONDS_TO_WAIT = 60.0
 AUDIENCE_TABLE = "audience_answers"

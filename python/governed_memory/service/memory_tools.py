@@ -38,11 +38,11 @@ def _observe_frame(call: Call) -> dict[str, Any]:
 def _told(call: Call, stream: str, key: str) -> dict[str, Any]:
     """Write what a call says; the arguments are the fields."""
     said = {name: value for name, value in call.given.items() if name != "session"}
-    _expect_json(said)
-    session = _session(call)
+    expect_json(said)
+    session = session_of(call)
     if session is None:
         raise ToolError("invalid_argument", "session: name one; this connection has none of its own")
-    with _memory(call) as memory:
+    with memory_of(call) as memory:
         [outcome] = memory.tell(stream, [said], Sight(call.caller, session, utc_now()))
     if outcome.code is not None:
         raise GuardRefusal(str(outcome.guard), outcome.code, str(outcome.requirement))
@@ -55,7 +55,7 @@ def _recall(call: Call) -> dict[str, Any]:
         raise ToolError("invalid_argument", f"most: {shown(most)} is no number from 1 to {MOST_AT_ALL}")
     sight = _sight(call)
     how = {"system": call.given.get("system"), "takes_expired": call.given.get("include_expired", False), "most": most}
-    with _memory(call) as memory:
+    with memory_of(call) as memory:
         found = memory.recall(_text(call, "query"), sight, **how)
     cells = [
         {**{name: _plain(cell[name]) for name in CELL}, "score": cell["score"], "why": {name: cell[name] for name in WHY}}
@@ -66,7 +66,7 @@ def _recall(call: Call) -> dict[str, Any]:
 
 def _get_cell(call: Call) -> dict[str, Any]:
     sight, name = _sight(call), _text(call, "cell_id")
-    with _memory(call) as memory:
+    with memory_of(call) as memory:
         cell = memory.show(name, sight)
     if cell is None:
         raise ToolError("not_found", f"cell_id: {shown(name)} is no cell that you may read from this session")
@@ -77,10 +77,10 @@ def _sight(call: Call) -> Sight:
     as_of = call.given.get("as_of")
     with of_arguments():
         on_date = None if as_of is None else datetime.date.fromisoformat(day("as_of", as_of))
-    return Sight(call.caller, _session(call), utc_now(), call.given.get("across_sessions", False), on_date)
+    return Sight(call.caller, session_of(call), utc_now(), call.given.get("across_sessions", False), on_date)
 
 
-def _session(call: Call) -> str | None:
+def session_of(call: Call) -> str | None:
     """The session of a call. It is one of the caller's: the same name with another caller is another session."""
     if "session" not in call.given:
         return call.served.memory.own_session if call.served.memory else None
@@ -91,11 +91,12 @@ def _session(call: Call) -> str | None:
 
 def _text(call: Call, name: str) -> str:
     """An argument that is a text and can be written."""
-    _expect_json({name: call.given[name]})
+    expect_json({name: call.given[name]})
     return str(call.given[name])
 
 
-def _expect_json(said: Mapping[str, Any]) -> None:
+def expect_json(said: Mapping[str, Any]) -> None:
+    """ToolError where something said cannot be written as JSON."""
     for name, value in said.items():
         try:
             canonical_event({name: value})
@@ -104,7 +105,7 @@ def _expect_json(said: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _memory(call: Call) -> Iterator[MemoryStore]:
+def memory_of(call: Call) -> Iterator[MemoryStore]:
     """The memory, for this call alone; a failure of it is told without its reason, which may name a file."""
     assert call.served.memory, "these tools are there only where there is a memory"
     try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from governed_memory.host.configuration import Host
 from governed_memory.overlay.forms.as_file import held_as_rows
+from governed_memory.packets.search import READS as SEARCHED
 from governed_memory.reads.ask import Opened, open_to_ask
 from governed_memory.reads.released import READS
 from governed_memory.service.shared_memory import SharedMemory
@@ -68,7 +69,7 @@ class Served:
                 self._file = None
                 with ExitStack() as held:
                     rows = held_as_rows(store, self.form, "serve", held.callback)[0] if self.form else store
-                    self._file = open_to_ask(rows, None, self.host, self.attestations, reads=READS)
+                    self._file = open_to_ask(rows, None, self.host, self.attestations, reads=(*READS, *SEARCHED))
                 self._signature = signature
             return replace(self._file, connection=self._file.connection.cursor())
 
