@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from governed_memory.errors import shown
@@ -10,7 +11,7 @@ from governed_memory.log import Read, Witness
 from governed_memory.memory import MemoryStore
 from governed_memory.packets.choice import Item, chosen
 from governed_memory.packets.formats import FORMATS
-from governed_memory.packets.groups import Exclusion, Group
+from governed_memory.packets.groups import Exclusion, Found, Group
 from governed_memory.packets.packet import Packet, packet_of
 from governed_memory.packets.request import DoesNotFitError, PacketRequest
 from governed_memory.packets.search import CellsFound, cells_found, found, generation, policies
@@ -38,27 +39,58 @@ def build_packet(
     """
     records = found(request, opened)
     cells = cells_found(request, memory) if memory is not None else NO_CELLS
+    packet, entered = assembled(request, setting(opened, unit), records, cells)
+    note = memory.witness if memory is not None else witness
+    if note is not None:
+        note.note(request.caller.name, [read_of(request, entered)])
+    return packet
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is the same for all packets of one state of the stores.
+
+    Attributes:
+        unit: what budgets count.
+        policies: the conflict policy of each store.
+        generation: which state it is.
+        has_stores: whether there are several, so that the text names them.
+    """
+
+    unit: Unit
+    policies: Mapping[str, str | None]
+    generation: Mapping[str, Any]
+    has_stores: bool
+
+
+def setting(opened: Opened, unit: Unit) -> Setting:
+    """The setting of packets of these stores."""
+    return Setting(unit, policies(opened), generation(opened), len(opened.stores) > 1)
+
+
+def assembled(request: PacketRequest, of: Setting, records: Found, cells: CellsFound = NO_CELLS) -> tuple[Packet, list[Group]]:
+    """A packet of what was found, and the groups in it.
+
+    Raises:
+        DoesNotFitError: what is pinned was not found or does not fit.
+    """
     everything = sorted((*records.groups, *cells.groups), key=lambda group: group.order)
-    has_stores = request.store is None and len(opened.stores) > 1
-    entered, left_out, text = _fitted(request, everything, unit, has_stores)
+    has_stores = request.store is None and of.has_stores
+    entered, left_out, text = _fitted(request, everything, of.unit, has_stores)
     exclusions = [*records.exclusions, *cells.exclusions, *(Exclusion("budget", group=group) for group in left_out)]
     days = [day for day in (records.stable_until, cells.stable_until) if day is not None]
     manifest = {
-        "inputs": request.as_inputs() | {"unit": unit.name},
+        "inputs": request.as_inputs() | {"unit": of.unit.name},
         "caller": {"name": request.caller.name, "parties": list(request.caller.parties), "boundary": request.caller.boundary},
-        "policies": policies(opened),
-        "generation": generation(opened) | ({"memory": cells.generation} if cells.generation is not None else {}),
-        "coverage": dict(records.coverage) | {"memory": memory is not None},
+        "policies": of.policies,
+        "generation": dict(of.generation) | ({"memory": cells.generation} if cells.generation is not None else {}),
+        "coverage": dict(records.coverage) | {"memory": cells.generation is not None},
         "stable_until": min(days, default=None),
-        "used": unit.count(text),
-        "groups": [_entry(group, unit, request, has_stores) for group in entered],
+        "used": of.unit.count(text),
+        "groups": [_entry(group, of.unit, request, has_stores) for group in entered],
         "exclusions": _told(exclusions),
     }
-    packet = packet_of(text, manifest)
-    note = memory.witness if memory is not None else witness
-    if note is not None:
-        note.note(request.caller.name, [_read(request, entered)])
-    return packet
+    return packet_of(text, manifest), entered
 
 
 def _fitted(request: PacketRequest, groups: Sequence[Group], unit: Unit, has_stores: bool) -> tuple[list[Group], list[Group], str]:
@@ -116,6 +148,7 @@ def _told(exclusions: Sequence[Exclusion]) -> list[Mapping[str, Any]]:
     return [*named, *({"reason": reason, "count": count} for reason, count in sorted(counts.items()) if count)]
 
 
-def _read(request: PacketRequest, entered: Sequence[Group]) -> Read:
+def read_of(request: PacketRequest, entered: Sequence[Group]) -> Read:
+    """What is noted of a packet: what was asked, and what was told."""
     shown_ids = [member.member_id for group in entered for member in group.members]
     return Read("packet", "found" if entered else "nothing", shown_ids, request.query, request.as_of, request.is_global, request.session_id)

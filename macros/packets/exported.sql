@@ -1,0 +1,31 @@
+{#- Rows of the newest export of packets, as `vars: packets: {exports: FOLDER}` says where it is; none where nothing was exported yet. `columns` is
+    {name: type}. The signature of the export is for whoever reads packets (`gmem packet get`); here its rows are held against the build. -#}
+{% macro exported_rows(table, columns) -%}
+    {%- set folder = governed_memory.newest_export() -%}
+    {%- if not folder %}
+    select
+        {%- for name, type in columns.items() %}
+        null::{{ type }} as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    where false
+    {%- else %}
+    select *
+    from read_json('{{ folder }}/{{ table }}.jsonl', columns = {{ columns }}, format = 'newline_delimited', maximum_object_size = 67108864)
+    {%- endif %}
+{%- endmacro %}
+
+{#- The folder that `latest` names, as a text within quotes; none where there is no export. -#}
+{% macro newest_export() -%}
+    {%- set given = governed_memory.expect_mapping('packets', var('packets', none) or {}) -%}
+    {%- if given and given.keys() | list != ['exports'] -%}
+        {{ exceptions.raise_compiler_error("vars: packets: expected exports: FOLDER, where `gmem packet export` keeps them; found " ~ tojson(given)) }}
+    {%- endif -%}
+    {%- set place = (given.get('exports') or '') | replace("'", "''") -%}
+    {%- set found = run_query("select rtrim(content, chr(10)) from read_text('" ~ place ~ "/latest*') where filename like '%/latest'").columns[0].values() if execute and place else [] -%}
+    {%- if execute and place and not found -%}
+        {%- do exceptions.warn("vars: packets: " ~ place ~ " holds no export yet; make one with `gmem packet export --out " ~ place ~ "`") -%}
+    {%- elif found and not modules.re.fullmatch('generation-[0-9]{6,12}', found[0]) -%}
+        {{ exceptions.raise_compiler_error("vars: packets: " ~ place ~ "/latest names no generation; export again") }}
+    {%- endif -%}
+    {{- return(place ~ '/' ~ found[0] if found else none) -}}
+{%- endmacro %}

@@ -1,0 +1,2 @@
+{{ config(materialized='table') }}
+select * from {{ governed_memory.relation('stg_packet_groups') }}
