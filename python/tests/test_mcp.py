@@ -132,6 +132,27 @@ def test_nothing_of_a_withheld_record_reaches_another_caller_G7(url: str) -> Non
     assert "SECRET-7" in for_alice and "2026-07-01" in for_alice and '"P-1"' not in for_alice
 
 
+def test_a_packet_in_two_steps_holds_exactly_what_was_chosen_F3_M9(url: str) -> None:
+    for token, expected in ((ALICE, {"D-2", "T-2"}), (BOB, {"T-2", "P-1"})):
+        index = call(url, token, "index", as_of=DAY)["records"]
+        chosen = [entry["record_id"] for entry in index]
+        packet = call(url, token, "packet", ids=[*chosen, "M-1"], as_of=DAY)
+        assert {member["id"] for group in packet["manifest"]["groups"] for member in group["members"]} == expected
+        assert packet["manifest"]["exclusions"] == []
+        if token == BOB:
+            assert not any(mark in json.dumps(packet | {"manifest": {**packet["manifest"], "inputs": None}}) for mark in HIDDEN_FROM_BOB)
+
+
+def test_a_packet_by_words_keeps_to_its_budget_M9(url: str) -> None:
+    packet = call(url, BOB, "packet", query="price discount train SECRET", as_of=DAY, budget=120)
+    assert len(packet["text"]) <= 120
+    assert [group["members"][0]["id"] for group in packet["manifest"]["groups"]] == ["P-1"]
+    assert call(url, BOB, "packet", query="price", as_of=DAY, pins=["M-1"])["error"]["code"] == "invalid_argument"
+    assert call(url, BOB, "packet", as_of=DAY)["error"]["code"] == "invalid_argument"
+    assert call(url, BOB, "packet", query="price", as_of=DAY, budget=3)["error"]["code"] == "invalid_argument"
+    assert call(url, BOB, "packet", query="price", as_of=DAY, form="html")["error"]["code"] == "invalid_argument"
+
+
 def test_a_refused_question_gives_no_other_record_G6(url: str) -> None:
     """G6: D-1 is visible, and ended by what bob may not see: it answers nowhere."""
     assert call(url, BOB, "ask", concept="discount", as_of=DAY)["outcome"] == "refused"
@@ -278,7 +299,7 @@ def test_an_answer_in_words_and_the_profile(url: str) -> None:
         with pytest.raises(MCPError, match="no resource is called"):
             await client.read_resource("governed-memory://records")
         tools = (await client.list_tools()).tools
-        assert {tool.name for tool in tools} == set(TOOLS) and all(tool.annotations.read_only_hint for tool in tools)
+        assert {tool.name for tool in tools} == {*TOOLS, "packet"} and all(tool.annotations.read_only_hint for tool in tools)
         return [(await client.read_resource(str(resource.uri))).contents[0].text for resource in listed]
 
     profile, mappings = over_http(url, BOB, asked)
