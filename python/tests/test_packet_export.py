@@ -58,7 +58,9 @@ def test_each_caller_has_files_of_their_own_with_nothing_made_for_another(place:
     assert "ZQX" not in staff and "ZQX-41" in chair and "ZQX-only" in chair
     assert "ZQX-41" not in "".join((folder / f"{table}.jsonl").read_text() for table in ("packets", "packet_groups", "packet_members", "packet_exclusions"))
     assert get(place, "staff", "colour") == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [line for line in json.loads((folder / "caller-0001.packets.jsonl").read_text().splitlines()[0])["text"].splitlines()[1:]]
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        line for line in json.loads((folder / "caller-0001.packets.jsonl").read_text().splitlines()[0])["text"].splitlines()[1:]
+    ]
     assert get(place, "staff", "margin") == 1
     assert get(place, "chair", "margin") == 0
 
