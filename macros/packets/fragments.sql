@@ -1,6 +1,13 @@
 {#- What Python makes packets with, without the schema; blanks between __ are SQL. -#}
 {% macro packet_fragments() -%}
+    {%- set reader = {
+        'principal': '$principal', 'session_id': '$session_id', 'parties': '$parties', 'boundary': '$boundary', 'is_global': '$is_global',
+        'on_date': '$on_date::date'
+    } -%}
     {{- return({
+        'graph_walk': governed_memory.graph_walk(
+            '$start', '$adjacencies::varchar[]', '$scales::varchar[]', '$most_nodes', '$most_steps', reader
+        ),
         'query_words': 'select ' ~ governed_memory.words_of('$query', of_question=true) ~ ' as words',
         'matching_concepts': governed_memory.matching_concepts(),
         'concepts_of_records': 'select distinct concept_id, record_id from ' ~ governed_memory.relation('records')

@@ -179,9 +179,7 @@ def main() -> None:
     rows += [choice(), *two_stages()]
     if data := os.environ.get("GMEM_SHARED"):
         rows.append(compact_lines(Path(data) / "data"))
-    print(
-        f"load {load:.1f} before, {os.getloadavg()[0]:.1f} after; {os.cpu_count()} cores, DuckDB {duckdb.__version__}, Python {sys.version.split()[0]}"
-    )
+    print(f"load {load:.1f} before, {os.getloadavg()[0]:.1f} after; {os.cpu_count()} cores, DuckDB {duckdb.__version__}, Python {sys.version.split()[0]}")
     print("\n".join(f"| {' | '.join(row)} |" for row in rows))
 
 

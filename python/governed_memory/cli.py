@@ -36,6 +36,7 @@ ROOMS = {
     "expectations": "expectations",
     "memory": "memory",
     "packet": "packets",
+    "graph": "packets",
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",

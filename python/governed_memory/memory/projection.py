@@ -25,10 +25,10 @@ EVENTS = {stream: f"int_{key.removesuffix('_id')}_events" for stream, key in KEY
 REFUSALS = {stream: f"{KEYS[stream].removesuffix('_id')}_refusals" for stream in KEYS}
 DERIVED = (
     "cell_terms", "cell_link_weights", "int_expiries", "int_bound_steps", "int_replay_findings", "frame_states", "frame_lineage", "schema_evidence",
-    "learned_schemas", "memory_records", "int_revoked_lineage",
+    "learned_schemas", "memory_records", "int_revoked_lineage", "graph_nodes", "graph_edges",
 )  # fmt: skip
 # Seeds that reads of memory ask.
-SEEDS = ("classifications", "consolidation_policies")
+SEEDS = ("classifications", "consolidation_policies", "adjacencies")
 # Models whose rows are put there for what is asked.
 GIVEN = ("int_held", "int_reread", "int_offered_candidates")
 # Rows put in the tables at a time, and rows of this process that may wait: some hundred megabytes.
@@ -93,6 +93,15 @@ class Projection:
             while chunk := [(row.writer, row.seq, row.event) for row in islice(of_one, AT_ONCE)]:
                 self._add(stream, chunk)
                 self._seen[writer, stream] = chunk[-1][1]
+
+    def take_in_decisions(self) -> None:
+        """Take in the decisions, which only a graph shows: they are few, and read anew each time.
+
+        Raises:
+            InputError: the log cannot be read, or is damaged.
+        """
+        told = [(row.writer, row.seq, row.event.decode()) for row in rows_since(self._log, self._heads, {}, ["decisions"])]
+        self.fill("main.stg_log_decisions", polars.DataFrame(told, ROWS, orient="row"))
 
     def reached(self) -> dict[str, int]:
         """How far each stream was read that says what memory holds."""
@@ -217,6 +226,7 @@ class Projection:
         connection = self.connection
         for stream in KEYS:
             connection.execute(f"create table main.stg_log_{stream} (writer varchar, seq bigint, event varchar)")
+        connection.execute("create table main.stg_log_decisions (writer varchar, seq bigint, event varchar)")
         for stream in REFUSALS:
             connection.execute(f"create table main.int_judged_{stream} (place bigint, event varchar)")
         for model in GIVEN:

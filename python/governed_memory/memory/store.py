@@ -20,7 +20,7 @@ from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import PARTS, CellGroups, Sight, cell_groups, due, readable, recalled, shown
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
-from governed_memory.warehouse import plain_frame, rows
+from governed_memory.warehouse import fragment, plain_frame, rows
 
 if TYPE_CHECKING:
     import polars
@@ -239,6 +239,36 @@ class MemoryStore:
         scores = {cell["cell_id"]: {part: cell[part] for part in PARTS} for cell in matched}
         return CellGroups(cell_groups(connection, {*scores, *named}, sight), scores, self._projection.reached())
 
+    def walk(
+        self, start: str, sight: Sight, *, adjacencies: Collection[str] | None, scales: Collection[str] | None, most: int, steps: int
+    ) -> list[dict[str, Any]]:
+        """A walk over the graph of memory, nearest first, as far as the caller may read (rule M10); none where the start is nothing of theirs.
+
+        The walk leaves an event.
+
+        Args:
+            start: a cell, frame, decision or approval.
+            sight: who walks, from which session and when.
+            adjacencies: along which; all if None.
+            scales: over which; all if None.
+            most: nodes at most.
+            steps: how far at most.
+
+        Returns:
+            {place, steps, node_id, scale, kind, edges, cut_by_budget, withheld, cut_by_scale, cut_by_type, cut_by_steps} for each node; what was cut is the
+            same in all.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        expect_text("the start", start)
+        self._begin_reading(sight)
+        self._projection.take_in_decisions()
+        asked = {"start": start, "adjacencies": _listed(adjacencies), "scales": _listed(scales), "most_nodes": most, "most_steps": steps}
+        found = rows(self._projection.connection, fragment("graph_walk"), sight.asked() | asked)
+        self._leave_read("walk", start if found else None, [node["node_id"] for node in found], sight)
+        return found
+
     def now(self) -> datetime.datetime:
         """What the clock says."""
         return self._clock()
@@ -341,6 +371,10 @@ class MemoryStore:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Close it."""
         self.close()
+
+
+def _listed(names: Collection[str] | None) -> list[str] | None:
+    return None if names is None else sorted(names)
 
 
 def _several(ids: Iterable[str]) -> Iterable[str]:

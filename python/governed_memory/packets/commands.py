@@ -18,6 +18,7 @@ from governed_memory.memory.options import instant_of
 from governed_memory.packets.assembly import build_packet
 from governed_memory.packets.export import every_concept_of, export_packets, exported_packet
 from governed_memory.packets.formats import FORMATS
+from governed_memory.packets.graph_commands import register_graph
 from governed_memory.packets.packet import Packet, read_packet
 from governed_memory.packets.request import MOST, PacketRequest
 from governed_memory.packets.search import READS
@@ -29,7 +30,8 @@ from governed_memory.reads.noted import memory_place
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `packet` to the root parser."""
+    """Add `packet` and `graph` to the root parser."""
+    register_graph(commands)
     parser = commands.add_parser("packet", help="what an agent is given: the governed answers that fit a budget, in groups that are whole or left out")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     build = verbs.add_parser("build", help="make one packet and print its text")
