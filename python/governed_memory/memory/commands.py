@@ -15,8 +15,10 @@ from governed_memory.memory.frame_commands import register_frames
 from governed_memory.memory.json_lines import json_lines
 from governed_memory.memory.learning_commands import register_learning, register_records
 from governed_memory.memory.options import add_place, caller_of, instant_of, opened
+from governed_memory.memory.proposal_commands import register_proposals
 from governed_memory.memory.proposals import Outcome
 from governed_memory.memory.recall import Sight
+from governed_memory.memory.trace_commands import register_trace
 from governed_memory.memory.upkeep_commands import register_upkeep
 
 
@@ -24,6 +26,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     """Add these commands to the root parser."""
     register_frames(commands)
     register_learning(commands)
+    register_proposals(commands)
+    register_trace(commands)
     parser = commands.add_parser("memory", help="cells, links and what was said of them: written through guards into a log, and recalled")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, stream, what in (
