@@ -186,7 +186,7 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("replay", "link_type_reserved"): ("links", {**LINK, "from_cell_id": "f1"}),
     ("replay", "identity_conflict"): ("replays", {"replay_id": "r1", "frame_id": "f1", "is_complete": True}),
     ("propose", "field_unknown"): ("proposals", {**CHANGE, "mood": "good"}),
-    ("propose", "field_malformed"): ("proposals", {**CHANGE, "valid_from": "soon"}),
+    ("propose", "field_malformed"): ("proposals", {**CHANGE, "release_to": "legal"}),
     ("propose", "event_too_long"): ("proposals", {**CHANGE, "value": "x" * 33554432}),
     ("propose", "id_blank"): ("proposals", {**CHANGE, "proposal_id": " "}),
     ("propose", "kind_unknown"): ("proposals", {**CHANGE, "kind": "wish"}),

@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
+import dbt_harness
 import pytest
 from prov.model import ProvDocument
 from test_learning import HOUR, NOON, House
@@ -258,3 +260,21 @@ def test_without_the_package_prov_the_command_says_what_to_install(
     assert (said.out, said.err.count("\n")) == ("", 1)
     assert "pip install 'governed-memory[trace]'" in said.err
     assert main(["trace", schema, "--as", "mermaid", *common]) == 0
+
+
+def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = {name: (dbt_harness.ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("learning", "lineage")}
+    [program] = re.findall(r"```python\n(.*?)```", docs["learning"], flags=re.S)
+    approve = re.findall(r"^\$ gmem (approve .*)$", docs["learning"], flags=re.M)[0]
+    [session] = re.findall(r"```console\n(.*?)```", docs["lineage"], flags=re.S)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GMEM_MEMORY", raising=False)
+    exec(program, {})
+    assert main(shlex.split(approve)) == 0
+    capsys.readouterr()
+    asked = re.findall(r"^\$ gmem (.*)\n((?:(?!\$ ).*\n)*)", session, flags=re.M)
+    assert len(asked) == 3
+    for command, printed in asked:
+        assert main(shlex.split(command)) == 0
+        times = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+        assert times.sub("TIME", capsys.readouterr().out) == times.sub("TIME", printed)

@@ -34,8 +34,21 @@ SIGNATURE_CONTEXT = "governed_memory approval 1"
 
 def signed_message(statement: Told, caller: Caller) -> bytes:
     """The bytes that a principal signs: the statement with who says it in which role."""
+    return _message(statement, caller.name, caller.role)
+
+
+def _message(statement: Told, principal: object, role: object) -> bytes:
     said = {name: statement[name] for name in SAID if statement.get(name) is not None} | {"approved_at": written(statement.get("approved_at"))}
-    return canonical_event({"context": SIGNATURE_CONTEXT, "principal": caller.name, "role": caller.role, **said})
+    return canonical_event({"context": SIGNATURE_CONTEXT, "principal": principal, "role": role, **said})
+
+
+def stored_message(event: Told) -> bytes:
+    """The bytes that the principal of a stored approval must have signed: in the role that it says they had.
+
+    Raises:
+        InputError: it holds what no statement has.
+    """
+    return _message(event, event.get("principal"), event.get("role"))
 
 
 def signed(statement: Told, caller: Caller, keys: Keys) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, and `gmem frame`. Tools for
+"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, `gmem frame`,
+`gmem trace`, `gmem proposals` and those of learning. Tools for
 operators: who calls is what they say with --principal, and no boundary (rule G8)."""
 
 from __future__ import annotations
