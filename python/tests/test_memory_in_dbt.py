@@ -199,8 +199,12 @@ BY_HAND: dict[str, list[dict[str, Any]]] = {
         {"replay_id": "r2", "frame_id": "nothing", "is_complete": True, "verified_steps": 0},
         {"replay_id": "r3", "frame_id": "f1", "is_complete": False, "verified_steps": 0, "transition": "bind"},
     ],
+    "proposals": [
+        {"proposal_id": "o1", "kind": "wish", "reason": "r"},
+        {"proposal_id": "o2", "kind": "record", "reason": "r", "transition": "read"},
+    ],
 }  # fmt: skip
-TRANSITIONS = {"cells": "write", "links": "link", "annotations": "annotate", "frames": "bind", "replays": "replay"}
+TRANSITIONS = {"cells": "write", "links": "link", "annotations": "annotate", "frames": "bind", "replays": "replay", "proposals": "propose"}
 
 
 def by_hand(place: Path) -> None:
@@ -229,7 +233,7 @@ def test_each_test_of_memory_fails_on_a_log_that_breaks_it(tmp_path: Path) -> No
     run = dbt(tmp_path / "memory", folder, "test", "--select", *MODELS, "path:tests/memory")
     assert run.returncode == 1
     ended = statuses(folder)
-    refusals = {f"is_empty_{name}_refusals_" for name in ("cell", "link", "annotation", "frame", "replay")}
+    refusals = {f"is_empty_{name}_refusals_" for name in ("cell", "link", "annotation", "frame", "replay", "proposal")}
     invariants = {path.stem for path in (dbt_harness.ROOT / "tests/memory").glob("*.sql")}
     transitions = {name for name in ended if name.startswith("accepted_values_") and "_transition__" in name}
     assert len(transitions) == len(BY_HAND)
