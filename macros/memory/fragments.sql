@@ -18,6 +18,8 @@
         'opposite_schemas': governed_memory.opposite_schemas(
             'select unnest($cell_ids), unnest($families), unnest($outcomes), unnest($policies)'
         ),
+        'lineage_walk': governed_memory.lineage_walk('$id', '$clock', reader, '$most_steps', '$most_things'),
+        'proposals_read': governed_memory.proposals_read('$clock', reader),
         'frame_read': governed_memory.frame_read('$frame_id', reader),
         'conflict_groups': governed_memory.conflict_groups('select unnest($ids) as cell_id', '$clock', reader),
     }) -}}

@@ -31,6 +31,11 @@
             'reason': 'varchar', 'approved_at': 'timestamp', 'valid_from': 'varchar', 'signature': 'varchar', 'is_signed': 'boolean',
             'fingerprint': 'varchar'
         },
+        'proposals': {
+            'proposal_id': 'varchar', 'kind': 'varchar', 'candidate_fingerprint': 'varchar', 'store_id': 'varchar', 'concept': 'varchar',
+            'value': 'varchar', 'valid_from': 'date', 'supersedes': 'varchar[]', 'reason': 'varchar', 'classification': 'varchar',
+            'release_to': 'varchar[]', 'fingerprint': 'varchar'
+        },
         'decisions': {
             'decision_id': 'varchar', 'kind': 'varchar', 'policy_version': 'varchar', 'outcome': 'varchar', 'subject_ids': 'varchar[]',
             'link_id': 'varchar'
@@ -48,7 +53,7 @@
 {%- endmacro %}
 
 {% macro log_streams() -%}
-    {{- return(['cells', 'links', 'annotations', 'frames', 'replays', 'approvals', 'decisions', 'reads', 'refusals']) -}}
+    {{- return(['cells', 'links', 'annotations', 'frames', 'replays', 'approvals', 'proposals', 'decisions', 'reads', 'refusals']) -}}
 {%- endmacro %}
 
 {#- The events of a stream as typed columns, from rows with `event` as JSON. What does not fit its type is null; the type guard has seen to

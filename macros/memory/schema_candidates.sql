@@ -63,6 +63,15 @@ source_cells as (
 
 verdicts as ({{ governed_memory.verdicts() }}),
 
+proposals as (
+    select
+        left(candidate_fingerprint, 32) as signature_begins,
+        list_sort(list(distinct principal)) as proposed_by
+    from {{ governed_memory.relation('proposals') }}
+    where candidate_fingerprint is not null
+    group by signature_begins
+),
+
 named as (
     select
         *,
@@ -86,6 +95,7 @@ select
     named.frame_ids,
     coalesce(opposing.opposing_frame_ids, []) as opposing_frame_ids,
     named.proposers,
+    coalesce(proposals.proposed_by, []) as proposed_by,
     bounds.source_ids,
     bounds.confidence,
     bounds.classification,
@@ -102,4 +112,5 @@ from named
 inner join bounds on named.signature_number = bounds.signature_number
 left join opposing on named.signature_fingerprint = opposing.signature_fingerprint
 left join verdicts on named.candidate_fingerprint = verdicts.candidate_fingerprint
+left join proposals on left(named.candidate_fingerprint, 32) = proposals.signature_begins
 {%- endmacro %}

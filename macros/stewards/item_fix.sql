@@ -13,6 +13,8 @@
             '{store}': governed_memory.shell_word(items ~ '.store_id'),
             '{concept}': 'coalesce(' ~ governed_memory.shell_word(items ~ '.concept_id') ~ ", 'CONCEPT')",
             '{date}': 'cast(' ~ builds ~ '.on_date as varchar)',
+            '{cell}': governed_memory.shell_word(items ~ '.record_id'),
+            '{trust}': governed_memory.shell_word("to_json({'target_id': " ~ items ~ ".record_id, 'kind': 'trust', 'reason': 'WHY'})::varchar"),
             '{of}': "array_to_string(list_transform(" ~ items ~ ".record_ids, lambda name: '--of=' || " ~ governed_memory.shell_word('name') ~ "), ' ')",
         }, fixes ~ '.command') }} || '`', '')
     end

@@ -6,6 +6,8 @@ items as (
     select * from {{ governed_memory.relation('int_open_findings') }}
     union all by name
     select * from {{ governed_memory.relation('int_concept_items') }}
+    union all by name
+    select * from {{ governed_memory.relation('int_memory_items') }}
 ),
 
 builds as (select * from {{ governed_memory.relation('stg_build') }}),

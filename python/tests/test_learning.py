@@ -576,6 +576,10 @@ def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learn
     one, _ = (learned.decide("approve", candidate["candidate_fingerprint"]) for candidate in learned.candidates())
     learned.frame(6)
     learned.decide("revoke", str(one.target_id), now=NOON + HOUR, reason="no")
+    change = {"kind": "record", "store_id": "s", "concept": "c", "value": "v", "valid_from": "2026-11-01", "supersedes": ["r"], "reason": "x"}
+    learned.store.propose([change], Sight(learned.host.caller("lee"), "s", NOON))
+    traced = learned.store.trace(f"revoke_{one.target_id}", learned.sight())
+    assert traced
     tables = ("memory_records", "approvals", "learned_schemas", "schema_evidence")
     expected = [learned.table(f"select * from main.{table} order by all") for table in tables]
     folder = tmp_path / "dbt"
@@ -584,6 +588,13 @@ def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learn
     assert built.returncode == 0, built.stdout + built.stderr
     with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
         assert [connection.execute(f"select * from main.{table} order by all").fetchall() for table in tables] == expected
+        assert connection.execute("select proposal_id, valid_from, supersedes from proposals").fetchall() == learned.table(
+            "select proposal_id, valid_from, supersedes from main.proposals"
+        )
+        # A build and a reader have one lineage.
+        edges = set(connection.execute("select from_kind, from_id, relation, role, to_kind, to_id, recorded_at from lineage_edges").fetchall())
+        walked = {(thing.kind, thing.id, edge.relation, edge.role, edge.kind, edge.id, edge.at) for thing in traced.things for edge in thing.edges}
+        assert walked and walked <= edges
         assert connection.execute("select state, count(*) from schema_candidates group by state order by state").fetchall() == [("open", 1), ("revoked", 1)]
     # What no guard let in: an approval that nobody signed, of the one who bound the frames, and a cell without one that is surer than its source.
     told = {"recorded_at": "2026-10-01T13:00:00.000000Z", "principal": "ann", "transition": "consolidate", "fingerprint": "f"}

@@ -115,6 +115,9 @@ WORKING = {"system": "working", "content": "x", "source": "q"}
 LINK = {"from_cell_id": "c1", "to_cell_id": "c2", "link_type": "task"}
 NOTE = {"target_id": "c1", "kind": "note", "reason": "r"}
 ENDED = {"target_id": "w1", "kind": "expire"}
+CHANGE = {
+    "kind": "record", "store_id": "policies", "concept": "margin", "value": "20 %", "valid_from": "2026-11-01", "supersedes": ["M-1"], "reason": "as agreed",
+}  # fmt: skip
 BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("write", "field_unknown"): ("cells", cell(sorce="q")),
     ("write", "field_malformed"): ("cells", cell(event_index=1.5)),
@@ -182,6 +185,17 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("replay", "cell_unknown"): ("links", {"from_cell_id": "f1", "to_cell_id": "nowhere", "link_type": "replay"}),
     ("replay", "link_type_reserved"): ("links", {**LINK, "from_cell_id": "f1"}),
     ("replay", "identity_conflict"): ("replays", {"replay_id": "r1", "frame_id": "f1", "is_complete": True}),
+    ("propose", "field_unknown"): ("proposals", {**CHANGE, "mood": "good"}),
+    ("propose", "field_malformed"): ("proposals", {**CHANGE, "release_to": "legal"}),
+    ("propose", "event_too_long"): ("proposals", {**CHANGE, "value": "x" * 33554432}),
+    ("propose", "id_blank"): ("proposals", {**CHANGE, "proposal_id": " "}),
+    ("propose", "kind_unknown"): ("proposals", {**CHANGE, "kind": "wish"}),
+    ("propose", "change_incomplete"): ("proposals", {**CHANGE, "supersedes": []}),
+    ("propose", "candidate_missing"): ("proposals", {"kind": "consolidation", "reason": "seen often", "concept": "margin"}),
+    ("propose", "reason_missing"): ("proposals", {**CHANGE, "reason": " "}),
+    ("propose", "candidate_unknown"): ("proposals", {"kind": "consolidation", "reason": "seen often", "candidate_fingerprint": "nowhere"}),
+    ("propose", "session_missing"): ("proposals", CHANGE),
+    ("propose", "identity_conflict"): ("proposals", {**CHANGE, "proposal_id": "o1", "value": "30 %"}),
 }
 ASKED = [(row["transition"], row["guard"], row["code"]) for row in csv.DictReader(POLICIES.read_text(encoding="utf-8").splitlines())]
 # What is asked of an approval is in test_learning.py.
@@ -204,6 +218,7 @@ def prepared(place: Path) -> MemoryStore:
     written(store, cell("bobs"), principal="bob")
     outcomes = store.link([{**LINK, "link_id": "l1"}], **ANN) + store.annotate([{**NOTE, "annotation_id": "a1"}], **ANN)
     outcomes += store.bind([frame("c1", "c2", frame_id="f1")], **ANN) + put(store, "replay", "replays", {"replay_id": "r1", "frame_id": "f1"})
+    outcomes += put(store, "propose", "proposals", {**CHANGE, "proposal_id": "o1"})
     assert {outcome.outcome for outcome in outcomes} == {"written"}, outcomes
     return store
 

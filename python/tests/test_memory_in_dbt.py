@@ -91,13 +91,16 @@ def test_a_build_has_the_tables_that_an_open_memory_has_to_the_last_committed_ro
         expected = derived(open_one)
         assert derived(built_one) == expected
         assert {row[0] for row in expected["cells"]} == {*NAMES, "w1", "late"}
-        assert all(len(rows) for table, rows in expected.items() if table != "approvals")
+        assert all(len(rows) for table, rows in expected.items() if table not in EMPTY)
         [(names,)] = built_one.execute("select found_ids from main.read_events").fetchall()
         assert sorted(names) == sorted(NAMES)
         assert built_one.execute("select target_id, code from main.refusals").fetchall() == [("learned", "approval_required")]
 
 
 # --- edits of what was built ---
+
+# Nothing was approved or proposed here.
+EMPTY = ("approvals", "proposals")
 
 VALUES = {
     "VARCHAR": "coalesce({}, '') || 'x'", "DOUBLE": "coalesce({}, 0) + 0.25", "BIGINT": "coalesce({}, 0) - 1", "BOOLEAN": "not coalesce({}, false)",
@@ -107,8 +110,7 @@ VALUES = {
 
 def an_edit(draw: random.Random, connection: duckdb.DuckDBPyConnection) -> str:
     """One change of one table, as SQL."""
-    # nothing was approved here
-    table = draw.choice([table for table in (*KEYS, *INDEXES) if table != "approvals"])
+    table = draw.choice([table for table in (*KEYS, *INDEXES) if table not in EMPTY])
     rows = [row for (row,) in connection.execute(f"select rowid from main.{table} order by rowid").fetchall()]
     one, other = draw.choice(rows), draw.choice(rows)
     kinds = {name: kind for name, kind, *_ in connection.execute(f"describe main.{table}").fetchall()}
@@ -197,8 +199,12 @@ BY_HAND: dict[str, list[dict[str, Any]]] = {
         {"replay_id": "r2", "frame_id": "nothing", "is_complete": True, "verified_steps": 0},
         {"replay_id": "r3", "frame_id": "f1", "is_complete": False, "verified_steps": 0, "transition": "bind"},
     ],
+    "proposals": [
+        {"proposal_id": "o1", "kind": "wish", "reason": "r"},
+        {"proposal_id": "o2", "kind": "record", "reason": "r", "transition": "read"},
+    ],
 }  # fmt: skip
-TRANSITIONS = {"cells": "write", "links": "link", "annotations": "annotate", "frames": "bind", "replays": "replay"}
+TRANSITIONS = {"cells": "write", "links": "link", "annotations": "annotate", "frames": "bind", "replays": "replay", "proposals": "propose"}
 
 
 def by_hand(place: Path) -> None:
@@ -227,7 +233,7 @@ def test_each_test_of_memory_fails_on_a_log_that_breaks_it(tmp_path: Path) -> No
     run = dbt(tmp_path / "memory", folder, "test", "--select", *MODELS, "path:tests/memory")
     assert run.returncode == 1
     ended = statuses(folder)
-    refusals = {f"is_empty_{name}_refusals_" for name in ("cell", "link", "annotation", "frame", "replay")}
+    refusals = {f"is_empty_{name}_refusals_" for name in ("cell", "link", "annotation", "frame", "replay", "proposal")}
     invariants = {path.stem for path in (dbt_harness.ROOT / "tests/memory").glob("*.sql")}
     transitions = {name for name in ended if name.startswith("accepted_values_") and "_transition__" in name}
     assert len(transitions) == len(BY_HAND)

@@ -23,6 +23,7 @@ from governed_memory.host.configuration import Caller, Host
 from governed_memory.log import LogWriter, rows_since
 from governed_memory.memory import MemoryStore
 from governed_memory.service.memory_tools import MEMORY_TOOLS
+from governed_memory.service.proposal_tools import PROPOSAL_TOOLS
 from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
 from governed_memory.service.shared_memory import SharedMemory
@@ -289,8 +290,8 @@ def test_memory_is_offered_only_where_there_is_one_and_says_that_it_writes(url: 
         return {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
 
     tools = over_http(url, "token-of-bob", listed)
-    assert tools.keys() == TOOLS.keys() | MEMORY_TOOLS.keys()
-    assert {name for name, annotations in tools.items() if not annotations.read_only_hint} == {"remember", "link", "observe_frame"}
+    assert tools.keys() == TOOLS.keys() | MEMORY_TOOLS.keys() | PROPOSAL_TOOLS.keys()
+    assert {name for name, annotations in tools.items() if not annotations.read_only_hint} == {"remember", "link", "observe_frame", "propose"}
     assert not [name for name, annotations in tools.items() if annotations.destructive_hint or not annotations.idempotent_hint]
     served = Served(StoreFile(str(place / "store.jsonl")), None, Host())
     with pytest.raises(ToolError, match="no tool is called"):

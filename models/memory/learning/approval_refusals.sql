@@ -34,11 +34,20 @@ renewed as (
     where offered.is_current
 ),
 
+-- Who has proposed it before, on this evidence or other
+proposed as (
+    select distinct judged.place
+    from judged
+    inner join {{ governed_memory.relation('proposals') }} as proposals
+        on judged.principal = proposals.principal and judged.recorded_at >= proposals.recorded_at
+        and {{ governed_memory.same_signature('judged.candidate_fingerprint', 'proposals.candidate_fingerprint') }}
+),
+
 standings as (
     select
         judged.place,
         coalesce(len(judged.frame_ids), 0) > 0 and coalesce(evidence.candidate_fingerprint <> judged.candidate_fingerprint, true) as is_made_otherwise,
-        coalesce(evidence.is_bound_by_approver, false) as is_bound_by_approver,
+        coalesce(evidence.is_bound_by_approver, false) or proposed.place is not null as is_proposer,
         coalesce(offered.is_current, false) as is_current,
         coalesce(offered.is_approved, false) as is_approved,
         coalesce(offered.is_rejected, false) as is_rejected,
@@ -48,6 +57,7 @@ standings as (
     left join {{ governed_memory.relation('int_approval_evidence') }} as evidence on judged.place = evidence.place
     left join {{ governed_memory.relation('int_offered_candidates') }} as offered on judged.candidate_fingerprint = offered.candidate_fingerprint
     left join renewed on judged.place = renewed.place
+    left join proposed on judged.place = proposed.place
 ),
 
 conditions as (
@@ -70,7 +80,7 @@ conditions as (
             'policy_not_in_force': 'policies.policy_version is distinct from judged.policy_version',
             'role_not_allowed': 'allowed.place is null',
             'approval_expired': 'not coalesce(judged.recorded_at between judged.approved_at and judged.approved_at + to_hours(policies.approval_hours), false)',
-            'proposer_approves': 'policies.separates_duties and standings.is_bound_by_approver',
+            'proposer_approves': 'policies.separates_duties and standings.is_proposer',
             'candidate_rejected': 'standings.is_rejected',
             'candidate_approved': 'standings.is_approved',
             'candidate_revoked': 'standings.is_revoked',

@@ -34,8 +34,21 @@ SIGNATURE_CONTEXT = "governed_memory approval 1"
 
 def signed_message(statement: Told, caller: Caller) -> bytes:
     """The bytes that a principal signs: the statement with who says it in which role."""
+    return _message(statement, caller.name, caller.role)
+
+
+def _message(statement: Told, principal: object, role: object) -> bytes:
     said = {name: statement[name] for name in SAID if statement.get(name) is not None} | {"approved_at": written(statement.get("approved_at"))}
-    return canonical_event({"context": SIGNATURE_CONTEXT, "principal": caller.name, "role": caller.role, **said})
+    return canonical_event({"context": SIGNATURE_CONTEXT, "principal": principal, "role": role, **said})
+
+
+def stored_message(event: Told) -> bytes:
+    """The bytes that the principal of a stored approval must have signed: in the role that it says they had.
+
+    Raises:
+        InputError: it holds what no statement has.
+    """
+    return _message(event, event.get("principal"), event.get("role"))
 
 
 def signed(statement: Told, caller: Caller, keys: Keys) -> dict[str, Any]:
@@ -46,7 +59,7 @@ def signed(statement: Told, caller: Caller, keys: Keys) -> dict[str, Any]:
 def candidates(transitions: Transitions, sight: Sight) -> list[dict[str, Any]]:
     """The candidates whose evidence may be read from there, by their fingerprints."""
     sql = f"select * from ({fragment('candidates_read')}) order by concept, outcome, candidate_fingerprint"
-    return rows(transitions.projection.connection, sql, _asked(sight))
+    return rows(transitions.projection.connection, sql, asked_across(sight))
 
 
 def statement(
@@ -68,7 +81,7 @@ def statement(
         said |= found[0] if found else {"cell_id": target}
     else:
         sql = f"select candidate_fingerprint, evidence_fingerprint, frame_ids from ({fragment('candidates_read')}) where candidate_fingerprint = $target"
-        found = rows(transitions.projection.connection, sql, _asked(sight) | {"target": target})
+        found = rows(transitions.projection.connection, sql, asked_across(sight) | {"target": target})
         said |= found[0] if found else _as_approved(transitions, target) or {"candidate_fingerprint": target}
         said |= {"cell_id": cell_id_of(target)} if verdict == APPROVE else {}
     return {name: value for name, value in said.items() if value is not None}
@@ -89,7 +102,7 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     """
     told = [as_mapping(place, one) for place, one in enumerate(statements, start=1)]
     scene = Scene(TRANSITIONS[verdict], sight.caller.name, sight.session_id, sight.now)
-    _offer(transitions, sight)
+    offer(transitions, sight)
     spoken = [_spoken(one, verdict) for one in told]
     made = [_made(one, of_one.get("signature"), verdict, sight.caller, approvers) for one, of_one in zip(spoken, told, strict=True)]
     proposed = transitions.propose("approvals", spoken, scene, made=made)
@@ -134,10 +147,10 @@ def _made(told: Told, signature: object, verdict: str, caller: Caller, approvers
     return made | ({"role": caller.role} if caller.role else {})
 
 
-def _offer(transitions: Transitions, sight: Sight) -> None:
-    """Put the candidates there are where the guards look."""
+def offer(transitions: Transitions, sight: Sight) -> None:
+    """Put the candidates that may be read from there where the guards look."""
     connection = transitions.projection.connection
-    connection.execute(f"create or replace temp table readable_candidates as {fragment('candidates_read')}", _asked(sight))
+    connection.execute(f"create or replace temp table readable_candidates as {fragment('candidates_read')}", asked_across(sight))
     connection.execute("truncate main.int_offered_candidates")
     connection.execute(f"insert into main.int_offered_candidates by name {fragment('offered_candidates')}")
 
@@ -234,6 +247,6 @@ def _policy_version(transitions: Transitions, sight: Sight) -> str | None:
     return next((str(policy["policy_version"]) for policy in found if policy["kind"] == SCHEMA), None)
 
 
-def _asked(sight: Sight) -> dict[str, Any]:
-    # Across sessions only for who may; whoever may not knows no candidate of another session.
+def asked_across(sight: Sight) -> dict[str, Any]:
+    """The parameters of who reads, with the instant; across sessions only for who may, since nobody else knows what another session holds."""
     return sight.asked() | {"clock": sight.clock(), "is_global": sight.is_global and sight.caller.reads_all_sessions}

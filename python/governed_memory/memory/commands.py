@@ -1,4 +1,5 @@
-"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, and `gmem frame`. Tools for
+"""The commands of memory: `gmem memory write | link | annotate | expire | recall | show | verify | ingest`, `gmem frame`,
+`gmem trace`, `gmem proposals` and those of learning. Tools for
 operators: who calls is what they say with --principal, and no boundary (rule G8)."""
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from governed_memory.memory.frame_commands import register_frames
 from governed_memory.memory.json_lines import json_lines
 from governed_memory.memory.learning_commands import register_learning, register_records
 from governed_memory.memory.options import add_place, caller_of, instant_of, opened
+from governed_memory.memory.proposal_commands import register_proposals
 from governed_memory.memory.proposals import Outcome
 from governed_memory.memory.recall import Sight
+from governed_memory.memory.trace_commands import register_trace
 from governed_memory.memory.upkeep_commands import register_upkeep
 
 
@@ -24,6 +27,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     """Add these commands to the root parser."""
     register_frames(commands)
     register_learning(commands)
+    register_proposals(commands)
+    register_trace(commands)
     parser = commands.add_parser("memory", help="cells, links and what was said of them: written through guards into a log, and recalled")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, stream, what in (

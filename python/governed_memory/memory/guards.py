@@ -20,6 +20,7 @@ NAMES = {
     "frames": ("steps",),
     "replays": ("frame_id",),
     "approvals": ("cell_id",),
+    "proposals": (),
 }
 JUDGED = {"place": polars.Int64, "event": polars.String}
 

@@ -103,6 +103,7 @@ def _lines(candidate: dict[str, Any]) -> list[str]:
         f"  {candidate['evidence_count']} frames: {', '.join(candidate['frame_ids'])}",
         *([f"  against it {opposing}: {', '.join(candidate['opposing_frame_ids'])}"] if opposing else []),
         f"  bound by {', '.join(candidate['proposers'])}",
+        *([f"  proposed by {', '.join(candidate['proposed_by'])}"] if candidate["proposed_by"] else []),
     ]
 
 

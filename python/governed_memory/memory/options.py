@@ -14,13 +14,14 @@ from governed_memory.memory.store import MemoryStore
 DEFAULT_PLACE = "memory"
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """The options that say which memory, who and when; commands of frames take them too."""
+def add_place(parser: argparse.ArgumentParser, *, with_json: bool = True) -> None:
+    """The options that say which memory, who and when; `with_json`, and that the outcome is wanted as data."""
     add_folder(parser)
     parser.add_argument("--principal", required=True, metavar="NAME", help="who calls; one of the callers of the host file, where there is one")
     parser.add_argument("--session", metavar="NAME", help="their session")
     parser.add_argument("--now", metavar="TIME", help="the instant, as yyyy-mm-ddThh:mm:ss in UTC (default: the clock)")
-    parser.add_argument("--json", action="store_true", help="the outcome as JSON Lines")
+    if with_json:
+        parser.add_argument("--json", action="store_true", help="the outcome as JSON Lines")
 
 
 def add_folder(parser: argparse.ArgumentParser) -> None:

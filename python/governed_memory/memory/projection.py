@@ -20,6 +20,7 @@ from governed_memory.warehouse import build, columns, derivation, open_memory
 # Each stream's table and key, the model of its events, and the model that refuses some.
 KEYS = {
     "cells": "cell_id", "links": "link_id", "annotations": "annotation_id", "frames": "frame_id", "replays": "replay_id", "approvals": "approval_id",
+    "proposals": "proposal_id",
 }  # fmt: skip
 EVENTS = {stream: f"int_{key.removesuffix('_id')}_events" for stream, key in KEYS.items()}
 REFUSALS = {stream: f"{KEYS[stream].removesuffix('_id')}_refusals" for stream in KEYS}

@@ -13,12 +13,13 @@ from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, Read, Witness, expect_text, utc_now
-from governed_memory.memory.approvals import candidates, decide, statement
+from governed_memory.memory.approvals import asked_across, candidates, decide, offer, statement
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
 from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import PARTS, CellGroups, Sight, cell_groups, due, readable, recalled, shown
+from governed_memory.memory.trace import AGENTS, MOST_STEPS, MOST_THINGS, Trace, traced
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
 from governed_memory.warehouse import fragment, plain_frame, rows
 
@@ -162,6 +163,55 @@ class MemoryStore:
         self._begin_reading(sight)
         found = candidates(self._transitions, sight)
         self._leave_read("candidates", "", [one["candidate_fingerprint"] for one in found], sight)
+        return found
+
+    def propose(self, proposals: Iterable[Told], sight: Sight) -> list[Outcome]:
+        """Propose that a record be replaced or a candidate be approved, each on its own; never a fact, and decided on by somebody else (rules M4, M7).
+
+        Args:
+            proposals: {kind: 'record', store_id, concept, value, valid_from, supersedes, reason} or {kind: 'consolidation',
+                candidate_fingerprint, reason}; with classification and release_to where not everybody may read it.
+            sight: who proposes, in which session and when; they know the candidates that they may read.
+
+        Raises:
+            InputError: one of them is no JSON object, or the log cannot be read or written; nothing was written then.
+        """
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(proposals), start=1)]
+        self._projection.catch_up()
+        offer(self._transitions, replace(sight, is_global=sight.caller.reads_all_sessions))
+        return self._transitions.put("proposals", given, Scene("propose", sight.caller.name, sight.session_id, sight.now))
+
+    def proposals(self, sight: Sight) -> list[dict[str, Any]]:
+        """What was proposed, as far as the caller may read it, with its state and the command that accepts it. The read leaves an event.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        found = rows(self._projection.connection, fragment("proposals_read"), asked_across(sight))
+        self._leave_read("proposals", "", [one["proposal_id"] for one in found], sight)
+        return found
+
+    def trace(self, name: str, sight: Sight, *, most_steps: int = MOST_STEPS, most_things: int = MOST_THINGS) -> Trace | None:
+        """What something derives from, back to what was observed, as far as the caller may read it (rules M2, G7). The read leaves an event.
+
+        Args:
+            name: the identifier of a cell, frame, replay, candidate, proposal, approval or record of memory.
+            sight: who reads, from which session and when.
+            most_steps: how far back at most.
+            most_things: how many things at most, the nearest first.
+
+        Returns:
+            The lineage; None where nothing that they may read is called so.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        expect_text("the identifier", name)
+        self._begin_reading(sight)
+        found = traced(self._projection.connection, name, asked_across(sight), most_steps=most_steps, most_things=most_things)
+        # As with `show`: what is not found is not named.
+        self._leave_read("trace", name if found else None, [thing.id for thing in found.things if thing.kind not in AGENTS] if found else [], sight)
         return found
 
     def statement(

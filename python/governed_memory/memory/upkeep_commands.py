@@ -13,6 +13,7 @@ from governed_memory.log import archive, prune, seal, sign_heads, timestamp, ver
 from governed_memory.memory.built import edited_rows
 from governed_memory.memory.ingest import ORDER, ingest
 from governed_memory.memory.options import add_folder, add_place, caller_of, folder_of, instant_of, opened
+from governed_memory.memory.signatures import count_approvals, unsigned_approvals
 from governed_memory.warehouse import build, open_memory
 
 # Refused things named one by one; the rest is counted.
@@ -21,7 +22,7 @@ TOLD = 20
 
 def register_upkeep(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add these commands to those of memory."""
-    check = verbs.add_parser("verify", help="whether the log is whole, and a build of it unedited; names the first bad row")
+    check = verbs.add_parser("verify", help="whether the log is whole, its approvals signed, and a build of it unedited; names what is not")
     add_folder(check)
     check.add_argument("--built", metavar="FILE", help="also compare the tables of this built database")
     check.add_argument("--noted", metavar="DIR", help="also hold the heads against copies noted elsewhere")
@@ -52,8 +53,14 @@ def run_verify(arguments: argparse.Namespace) -> int:
     problems = [str(problem) for problem in found.problems]
     if arguments.built and not problems:
         problems += edited_rows(log, Path(arguments.built))
-    for line in [*problems, *found.notices]:
-        print(one_line(str(line)))
+    notices = [str(notice) for notice in found.notices]
+    if not found.problems and (approvals := count_approvals(log)):
+        if host is not None:
+            problems += unsigned_approvals(log, host.approvers)
+        else:
+            notices.append(f"the signatures of {approvals} approval(s) are not checked; name the host file with --host")
+    for line in [*problems, *notices]:
+        print(one_line(line))
     print(f"{sum(found.rows.values())} rows, {'whole' if not problems else f'{len(problems)} problem(s)'}")
     return 1 if problems else 0
 

@@ -104,7 +104,7 @@ def items(
     return warehouse.rows(
         connection,
         """select * from steward_items
-        where (not is_snoozed or $with_snoozed) and coalesce(kind = $kind, true) and coalesce(store_id = $store, true)
+        where (not is_snoozed or $with_snoozed) and coalesce(kind = $kind, true) and coalesce(store_id = $store, $store is null)
         and coalesce(coalesce(assigned_to, party_id) = $party, $party is null)
         order by
             coalesce(requirement <> 'MUST', kind <> 'conflict'), affected_answers desc, level,

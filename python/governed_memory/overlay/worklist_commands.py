@@ -19,7 +19,7 @@ from governed_memory.overlay import worklist
 from governed_memory.warehouse.register_file import existing_file, said_by
 
 LISTED = 20
-KINDS = ("finding", "conflict", "gap", "ineffective_supersession")
+KINDS = ("finding", "conflict", "gap", "ineffective_supersession", "in_doubt", "proposal")
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -37,13 +37,13 @@ def _observe_frame(call: Call) -> dict[str, Any]:
 
 def _told(call: Call, stream: str, key: str) -> dict[str, Any]:
     """Write what a call says; the arguments are the fields."""
-    said = {name: value for name, value in call.given.items() if name != "session"}
-    expect_json(said)
+    told = {name: value for name, value in call.given.items() if name != "session"}
+    expect_json(told)
     session = session_of(call)
     if session is None:
         raise ToolError("invalid_argument", "session: name one; this connection has none of its own")
-    with memory_of(call) as memory:
-        [outcome] = memory.tell(stream, [said], Sight(call.caller, session, utc_now()))
+    with held_memory(call) as memory:
+        [outcome] = memory.tell(stream, [told], Sight(call.caller, session, utc_now()))
     if outcome.code is not None:
         raise GuardRefusal(str(outcome.guard), outcome.code, str(outcome.requirement))
     return {key: outcome.target_id, "outcome": outcome.outcome, "session": session, "written_by": call.caller.name}
@@ -55,10 +55,10 @@ def _recall(call: Call) -> dict[str, Any]:
         raise ToolError("invalid_argument", f"most: {shown(most)} is no number from 1 to {MOST_AT_ALL}")
     sight = _sight(call)
     how = {"system": call.given.get("system"), "takes_expired": call.given.get("include_expired", False), "most": most}
-    with memory_of(call) as memory:
+    with held_memory(call) as memory:
         found = memory.recall(_text(call, "query"), sight, **how)
     cells = [
-        {**{name: _plain(cell[name]) for name in CELL}, "score": cell["score"], "why": {name: cell[name] for name in WHY}}
+        {**{name: plain(cell[name]) for name in CELL}, "score": cell["score"], "why": {name: cell[name] for name in WHY}}
         for cell in found
     ]  # fmt: skip
     return {"session": sight.session_id, "cells": cells}
@@ -66,11 +66,11 @@ def _recall(call: Call) -> dict[str, Any]:
 
 def _get_cell(call: Call) -> dict[str, Any]:
     sight, name = _sight(call), _text(call, "cell_id")
-    with memory_of(call) as memory:
+    with held_memory(call) as memory:
         cell = memory.show(name, sight)
     if cell is None:
         raise ToolError("not_found", f"cell_id: {shown(name)} is no cell that you may read from this session")
-    return {"session": sight.session_id, "cell": {field: _plain(value) for field, value in cell.items() if field not in ("cell_number", "is_restricted")}}
+    return {"session": sight.session_id, "cell": {field: plain(value) for field, value in cell.items() if field not in ("cell_number", "is_restricted")}}
 
 
 def _sight(call: Call) -> Sight:
@@ -95,9 +95,9 @@ def _text(call: Call, name: str) -> str:
     return str(call.given[name])
 
 
-def expect_json(said: Mapping[str, Any]) -> None:
-    """ToolError where something said cannot be written as JSON."""
-    for name, value in said.items():
+def expect_json(told: Mapping[str, Any]) -> None:
+    """ToolError where an argument cannot be written."""
+    for name, value in told.items():
         try:
             canonical_event({name: value})
         except InputError:
@@ -105,7 +105,7 @@ def expect_json(said: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def memory_of(call: Call) -> Iterator[MemoryStore]:
+def held_memory(call: Call) -> Iterator[MemoryStore]:
     """The memory, for this call alone; a failure of it is told without its reason, which may name a file."""
     assert call.served.memory, "these tools are there only where there is a memory"
     try:
@@ -118,13 +118,13 @@ def memory_of(call: Call) -> Iterator[MemoryStore]:
         raise ToolError("memory_unavailable", "the memory cannot be used now; nothing was answered or written. Try again later") from None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON has it; times are UTC."""
     if isinstance(value, datetime.datetime):
         return f"{value.isoformat()}Z"
     if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
+        return [plain(item) for item in value]
+    return {name: plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _writing(description: str, answer: Callable[[Call], dict[str, Any]], arguments: Mapping[str, dict[str, Any]], required: tuple[str, ...]) -> Tool:
@@ -135,16 +135,17 @@ def _reading(description: str, answer: Callable[[Call], dict[str, Any]], argumen
     return Tool(description, answer, {**arguments, **FROM_WHERE}, required, needs_stores=False)
 
 
-def _said(description: str, of: Mapping[str, Any] = TEXT) -> dict[str, Any]:
+def said(description: str, of: Mapping[str, Any] = TEXT) -> dict[str, Any]:
+    """The JSON schema of an argument."""
     return {**of, "description": description}
 
 
 NUMBER, FLAG, TIME = {"type": "number"}, {"type": "boolean"}, "as yyyy-mm-ddThh:mm:ss (UTC)"
-SESSION = _said("a session of yours, by a name you choose; over standard input and output, this connection's own if left out")
-SYSTEM = _said("working (for the task at hand, with ttl_seconds) or episodic (what was observed)")
+SESSION = said("a session of yours, by a name you choose; over standard input and output, this connection's own if left out")
+SYSTEM = said("working (for the task at hand, with ttl_seconds) or episodic (what was observed)")
 FROM_WHERE: dict[str, dict[str, Any]] = {
     "as_of": {**DAY, "description": "what was there by the end of that day, yyyy-mm-dd"},
-    "across_sessions": _said("read across sessions; only callers whom the host lets", FLAG),
+    "across_sessions": said("read across sessions; only callers whom the host lets", FLAG),
     "session": SESSION,
 }
 MEMORY_TOOLS = {
@@ -153,12 +154,12 @@ MEMORY_TOOLS = {
         "it needs an approval. Give source, or source_ids. Saying the same again is the same cell.",
         _remember,
         {
-            "system": SYSTEM, "content": _said("what was observed"), "summary": _said("the same in short"),
-            "source": _said("where it comes from"), "source_ids": _said("cells it comes from", TEXTS),
-            "confidence": _said("0 to 1", NUMBER), "importance": _said("0 to 1", NUMBER),
-            "event_index": _said("its place in an order of events", {"type": "integer"}), "created_at": _said(f"when it was observed, {TIME}; now if left out"),
-            "ttl_seconds": _said("for a working cell: how long it lives", NUMBER), "metadata": _said("anything else", {"type": "object"}),
-            "classification": TEXT, "release_to": _said("the parties that may read it besides you", TEXTS),
+            "system": SYSTEM, "content": said("what was observed"), "summary": said("the same in short"),
+            "source": said("where it comes from"), "source_ids": said("cells it comes from", TEXTS),
+            "confidence": said("0 to 1", NUMBER), "importance": said("0 to 1", NUMBER),
+            "event_index": said("its place in an order of events", {"type": "integer"}), "created_at": said(f"when it was observed, {TIME}; now if left out"),
+            "ttl_seconds": said("for a working cell: how long it lives", NUMBER), "metadata": said("anything else", {"type": "object"}),
+            "classification": TEXT, "release_to": said("the parties that may read it besides you", TEXTS),
         },
         ("system", "content"),
     ),
@@ -166,8 +167,8 @@ MEMORY_TOOLS = {
         "Says that two cells belong together. A conflict keeps both and says why.",
         _link,
         {
-            "from_cell_id": TEXT, "to_cell_id": TEXT, "link_type": _said("temporal, similarity, causal, task, procedural or conflict"),
-            "reason": _said("why; a conflict has one"), "weight": _said("0 to 1", NUMBER),
+            "from_cell_id": TEXT, "to_cell_id": TEXT, "link_type": said("temporal, similarity, causal, task, procedural or conflict"),
+            "reason": said("why; a conflict has one"), "weight": said("0 to 1", NUMBER),
         },
         ("from_cell_id", "to_cell_id", "link_type"),
     ),
@@ -176,8 +177,8 @@ MEMORY_TOOLS = {
         "event_index, then created_at.",
         _observe_frame,
         {
-            "scene": TEXT, "goal": TEXT, "action": TEXT, "outcome": TEXT, "steps": _said("the cells, by cell_id", TEXTS), "entities": TEXTS,
-            "cues": TEXTS, "starts_at": _said(TIME), "ends_at": _said(TIME),
+            "scene": TEXT, "goal": TEXT, "action": TEXT, "outcome": TEXT, "steps": said("the cells, by cell_id", TEXTS), "entities": TEXTS,
+            "cues": TEXTS, "starts_at": said(TIME), "ends_at": said(TIME),
         },
         ("scene", "goal", "action", "outcome", "steps"),
     ),
@@ -186,8 +187,8 @@ MEMORY_TOOLS = {
         "on a date is what ask says.",
         _recall,
         {
-            "query": _said("words, in any order"), "system": _said("cells of this system before others that match as many words"),
-            "most": _said(f"how many at most; {MOST} if left out", {"type": "integer"}), "include_expired": _said("expired working cells too", FLAG),
+            "query": said("words, in any order"), "system": said("cells of this system before others that match as many words"),
+            "most": said(f"how many at most; {MOST} if left out", {"type": "integer"}), "include_expired": said("expired working cells too", FLAG),
         },
         ("query",),
     ),

@@ -8,7 +8,7 @@ from typing import Any
 from governed_memory.log import utc_now
 from governed_memory.packets import DoesNotFitError, PacketRequest, build_packet
 from governed_memory.packets.formats import FORMATS
-from governed_memory.service.memory_tools import SESSION, expect_json, memory_of, session_of
+from governed_memory.service.memory_tools import SESSION, expect_json, held_memory, session_of
 from governed_memory.service.refusals import ToolError, of_arguments
 from governed_memory.service.tool import DAY, KNOWN_ON, SCOPE, STORE, TEXT, TEXTS, Call, Tool
 
@@ -39,7 +39,7 @@ def _packet(call: Call) -> dict[str, Any]:
             form=call.given.get("form", "compact"),
             now=utc_now(),
         )
-    with memory_of(call) if has_memory else nullcontext() as memory:
+    with held_memory(call) if has_memory else nullcontext() as memory:
         try:
             return build_packet(request, call.opened, memory=memory).as_data()
         except DoesNotFitError as error:

@@ -18,6 +18,7 @@ from governed_memory.reads.released import INDEX, disclosed_history, released
 from governed_memory.service.candidate import check_record
 from governed_memory.service.memory_tools import MEMORY_TOOLS
 from governed_memory.service.packet_tools import PACKET_TOOLS
+from governed_memory.service.proposal_tools import PROPOSAL_TOOLS
 from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
 from governed_memory.service.tool import CONCEPT, DAY, KNOWN_ON, SCOPE, STORE, TEXTS, Call, Tool, expect_arguments
@@ -28,7 +29,7 @@ LOGGER = logging.getLogger(__name__)
 
 def tools_of(served: Served) -> dict[str, Tool]:
     """The tools of a server; those of memory only where it has one."""
-    return TOOLS | PACKET_TOOLS | (MEMORY_TOOLS if served.memory else {})
+    return TOOLS | PACKET_TOOLS | (MEMORY_TOOLS | PROPOSAL_TOOLS if served.memory else {})
 
 
 def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
