@@ -55,6 +55,7 @@ readable as (
     from {{ governed_memory.relation('cells') }} as cells
     inner join matched on cells.cell_number = matched.cell_number
     where {{ governed_memory.readable('cells', reader) }} and not {{ governed_memory.has_record('cells') }}
+        and not {{ governed_memory.was_revoked('cells') }}
 ),
 
 parts as (
