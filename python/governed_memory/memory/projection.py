@@ -26,7 +26,7 @@ EVENTS = {stream: f"int_{key.removesuffix('_id')}_events" for stream, key in KEY
 REFUSALS = {stream: f"{KEYS[stream].removesuffix('_id')}_refusals" for stream in KEYS}
 DERIVED = (
     "cell_terms", "cell_link_weights", "int_expiries", "int_bound_steps", "int_replay_findings", "frame_states", "frame_lineage", "schema_evidence",
-    "learned_schemas", "memory_records", "int_revoked_lineage", "skill_evidence", "learned_skills",
+    "learned_schemas", "memory_records", "int_revoked_lineage", "skill_evidence", "learned_skills", "skill_lineage",
 )  # fmt: skip
 # Seeds that reads of memory ask.
 SEEDS = ("classifications", "consolidation_policies")
