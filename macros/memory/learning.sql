@@ -40,7 +40,11 @@
 {%- endmacro %}
 
 {% macro same_signature(one, other) -%}
-    left({{ one }}, 32) = left({{ other }}, 32)
+    {{ governed_memory.signature_mark(one) }} = {{ governed_memory.signature_mark(other) }}
+{%- endmacro %}
+
+{% macro signature_mark(candidate) -%}
+    left({{ candidate }}, 32)
 {%- endmacro %}
 
 {#- What a family is called. A mark inside of a text is doubled, so that no two families have one name. -#}
@@ -58,15 +62,6 @@
 
 {% macro was_learned(cells) -%}
     coalesce({{ cells }}.approval_id, '') <> ''
-{%- endmacro %}
-
-{#- What has no record to be withdrawn by leaves memory's own reads when it is revoked. -#}
-{% macro was_revoked(cells) -%}
-    exists (
-        select 1
-        from {{ governed_memory.relation('approvals') }} as revocations
-        where revocations.verdict = 'revoke' and revocations.cell_id = {{ cells }}.cell_id
-    )
 {%- endmacro %}
 
 {#- Cells that approvals made, as their approvals, and their revocations, if any, have them: what follows the columns of a select. -#}

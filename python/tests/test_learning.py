@@ -561,13 +561,20 @@ def test_an_attached_memory_answers_by_the_rules_of_records(learned: House, tmp_
 
 def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     text = (dbt_harness.ROOT / "docs/learning.md").read_text(encoding="utf-8")
-    [program] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    [session] = re.findall(r"```console\n(.*?)```", text, flags=re.S)
+    parts = re.findall(r"```python\n(.*?)```.*?```console\n(.*?)```", text, flags=re.S)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GMEM_MEMORY", raising=False)
-    exec(program, {})
+    known: dict[str, Any] = {}
+    commands = 0
+    for program, session in parts:
+        exec(program, known)
+        commands += run_as_printed(session, capsys)
+    assert (len(parts), commands) == (2, 14)
+
+
+def run_as_printed(session: str, capsys: pytest.CaptureFixture[str]) -> int:
+    """Run the commands of a session of the docs, each of which is to print what stands under it; how many there were."""
     asked = re.findall(r"^\$ gmem (.*)\n((?:(?!\$ ).*\n)*)", session, flags=re.M)
-    assert len(asked) == 8
     for command, printed in asked:
         arguments, _, file = command.partition(" > ")
         main(shlex.split(arguments))
@@ -576,3 +583,4 @@ def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pyt
             Path(file).write_text(out)
         else:
             assert out == printed
+    return len(asked)

@@ -382,6 +382,44 @@ def test_a_skill_that_is_revoked_is_recalled_no_more_and_what_came_of_it_is_in_d
     assert able.candidates()[0]["state"] == "revoked"
 
 
+def test_of_skills_of_one_signature_the_last_that_was_approved_is_recalled(able: House) -> None:
+    first = str(able.decide("approve", fingerprint(able)).target_id)
+    able.trace(7, succeeded=False)
+    able.trace(8)
+    second = str(able.decide("approve", fingerprint(able), now=NOON + HOUR).target_id)
+    sight = able.sight("max", NOON + HOUR)
+    assert [cell["cell_id"] for cell in able.store.recall("free printer", sight)] == [second]
+    assert able.decide("revoke", second, now=NOON + HOUR, reason="no").outcome == "written"
+    assert able.store.recall("free printer", sight) == []
+    assert able.table("select cell_id, is_current from main.learned_skills order by approved_at") == [(first, False), (second, False)]
+
+
+STEP = {"tool": "look", "inputs_hash": "i", "result_hash": "r", "succeeded": True}
+
+
+@pytest.mark.parametrize(
+    ("steps", "code"),
+    [
+        ("look", "field_malformed"),
+        (["look"], "field_malformed"),
+        ([None], "field_malformed"),
+        ([{**STEP, "tool": 5}], "field_malformed"),
+        ([{**STEP, "result_hash": ["r"]}], "field_malformed"),
+        ([{**STEP, "succeeded": 1}], "field_malformed"),
+        ([STEP, {**STEP, "tool": " "}], "step_incomplete"),
+        ([{**STEP, "inputs_hash": None}], "step_incomplete"),
+        ([{**STEP, "succeeded": None}], "step_incomplete"),
+        ([{}], "step_incomplete"),
+        ([{**STEP, "cost": 3}], "field_unknown"),
+        ([], "trace_empty"),
+    ],
+)
+def test_a_trace_whose_steps_are_none_is_refused(house: House, steps: Any, code: str) -> None:
+    [outcome] = house.store.record_traces([{**RUN, "ended_at": NOON, "succeeded": True, "steps": steps}], principal="ann", session_id="desk", now=NOON)
+    assert outcome.code == code
+    assert house.rows() == Counter(refusals=1)
+
+
 def test_what_was_learned_is_revoked_as_the_kind_that_it_is(able: House) -> None:
     """Roles are given by kind, so another kind in the statement must not open the door."""
     skill = str(able.decide("approve", fingerprint(able)).target_id)

@@ -16,6 +16,7 @@ select
     approvals.recorded_at as approved_at,
     revocations.approval_id as revocation_id,
     revocations.recorded_at as revoked_at,
+    cells.cell_id not in (select ended.cell_id from {{ governed_memory.relation('int_ended_skills') }} as ended) as is_current,
     cells.confidence,
     cells.classification,
     cells.release_to

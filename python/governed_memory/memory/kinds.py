@@ -79,6 +79,7 @@ def _of_traces(candidate: Candidate) -> dict[str, Any]:
     return {
         "system": "procedural",
         "content": ". ".join(told),
+        "summary": f"{candidate['skill']}, {candidate['success_count']} of {candidate['evidence_count']} runs: {' > '.join(candidate['tools'])}",
         "source": f"{candidate['evidence_count']} execution traces",
         "metadata": {
             "kind": SKILL,
