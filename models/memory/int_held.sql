@@ -9,7 +9,10 @@ select
     principal,
     session_id
 from {{ governed_memory.relation('cells') }}
-{%- for stream, key in {'links': 'link_id', 'annotations': 'annotation_id', 'frames': 'frame_id', 'replays': 'replay_id', 'traces': 'trace_id', 'approvals': 'approval_id'}.items() %}
+{%- set others = {
+    'links': 'link_id', 'annotations': 'annotation_id', 'frames': 'frame_id', 'replays': 'replay_id', 'traces': 'trace_id', 'approvals': 'approval_id'
+} %}
+{%- for stream, key in others.items() %}
 union all
 select
     '{{ stream }}' as stream,

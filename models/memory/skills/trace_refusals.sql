@@ -58,7 +58,7 @@ conditions as (
             'trace_empty': 'coalesce(len(judged.steps), 0) = 0 and coalesce(' ~ governed_memory.is_blank('judged.model_output') ~ ', true)',
             'source_cell_unknown': 'missing_sources.place is not null',
             'plan_not_followed': 'len(judged.steps) > 0 and len(judged.planned_tools) > 0 and ('
-                ~ 'judged.planned_tools[:len(judged.steps)] <> ' ~ governed_memory.tools_called('judged')
+                ~ 'list_slice(judged.planned_tools, 1, len(judged.steps)) <> ' ~ governed_memory.tools_called('judged')
                 ~ ' or judged.succeeded and len(judged.planned_tools) <> len(judged.steps))',
             'session_missing': "coalesce(judged.session_id, '') = ''",
             'identity_conflict': governed_memory.identity_conflict('trace_id')
