@@ -8,17 +8,13 @@
     list_transform({{ traces }}.steps, lambda step: struct_extract(step, 'tool'))
 {%- endmacro %}
 
+{% macro inputs_called(traces) -%}
+    list_transform({{ traces }}.steps, lambda step: struct_extract(step, 'inputs_hash'))
+{%- endmacro %}
+
 {#- What skills compare traces by (M8): the skill and its tools in order. -#}
 {% macro trace_signature(traces) -%}
     sha256(to_json({'kind': 'skill', 'skill': {{ traces }}.skill, 'tools': {{ governed_memory.tools_of(traces) }}})::varchar)
-{%- endmacro %}
-
-{#- Which run a trace tells of, whoever tells it: what ran it, until when, and what it called with which inputs. -#}
-{% macro run_fingerprint(traces) -%}
-    sha256(to_json({
-        'executor': {{ traces }}.executor, 'ended_at': {{ traces }}.ended_at,
-        'calls': list_transform({{ traces }}.steps, lambda step: [struct_extract(step, 'tool'), struct_extract(step, 'inputs_hash')])
-    })::varchar)
 {%- endmacro %}
 
 {#- Wilson's interval of a rate: its lower bound with side '-', its upper one with '+'. `z` is how many standard deviations wide it is to either

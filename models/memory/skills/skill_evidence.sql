@@ -11,11 +11,14 @@ signatures as (
         traces.succeeded,
         traces.failure_reason,
         traces.source_ids,
+        traces.executor,
+        traces.ended_at,
+        {{ governed_memory.tools_called('traces') }} as tools_called,
+        {{ governed_memory.inputs_called('traces') }} as inputs_hashes,
         traces.principal,
         traces.session_id,
         traces.recorded_at,
         {{ governed_memory.trace_signature('traces') }} as signature_fingerprint,
-        {{ governed_memory.run_fingerprint('traces') }} as run_fingerprint,
         case
             -- what a model says that it did is not what was done
             when len(traces.steps) = 0 then 'model_output_only'
@@ -29,9 +32,12 @@ reasoned as (
         *,
         coalesce(
             problem,
-            -- one run, told twice, is one
+            -- one run, told twice, is one; not by a hash of these, which takes three times as long for a million traces
             case
-                when row_number() over (partition by signature_fingerprint, run_fingerprint, succeeded, problem order by trace_id) > 1 then 'repeats_evidence'
+                when row_number() over (
+                    partition by skill, tools, executor, ended_at, tools_called, inputs_hashes, succeeded, problem
+                    order by trace_id
+                ) > 1 then 'repeats_evidence'
             end
         ) as reason
     from signatures
