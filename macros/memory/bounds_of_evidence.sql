@@ -1,7 +1,7 @@
 {#- What comes of evidence is no surer, no less classified and no wider released than any of it (M14), as clauses: `bounds` has a row for each
-    `key` of the clause `evidence`, rows of key and cell_id. Where a part of it does not say how sure it is, nobody can say so of the whole. An
+    `key` of the clause `evidence`, rows of key and cell_id; `held` says of these what they are bound by, by default the cells. Where a part of it does not say how sure it is, nobody can say so of the whole. An
     evidence without a list is released to nobody in particular and narrows nothing; lists without a party in common leave nobody. -#}
-{% macro bounds_of_evidence(evidence, key) -%}
+{% macro bounds_of_evidence(evidence, key, held=none) -%}
 bounded_cells as (
     select
         evidence.{{ key }},
@@ -13,7 +13,7 @@ bounded_cells as (
         -- a class that the seed does not know is stricter than all that it knows
         coalesce(classes.strictness, 2147483647) as strictness
     from {{ evidence }} as evidence
-    inner join {{ governed_memory.relation('cells') }} as cells on evidence.cell_id = cells.cell_id
+    inner join {{ held or governed_memory.relation('cells') }} as cells on evidence.cell_id = cells.cell_id
     left join {{ governed_memory.relation('classifications') }} as classes on trim(cells.classification) = classes.classification
 ),
 

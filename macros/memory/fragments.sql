@@ -13,8 +13,12 @@
             'term in (__terms__)', '__count__', '$asked_system', '$clock', '$takes_expired', '$most', reader
         ),
         'candidates_read': governed_memory.candidates_read('$clock', reader),
+        'skill_candidates_read': governed_memory.skill_candidates_read('$clock', reader),
         'policies_in_force': governed_memory.policies_in_force('$clock'),
-        'offered_candidates': governed_memory.offered_candidates('readable_candidates'),
+        'offered_candidates': governed_memory.offered_candidates(
+            "(select 'schema' as kind, candidate_fingerprint from readable_candidates union all "
+            ~ "select 'skill' as kind, candidate_fingerprint from readable_skill_candidates)"
+        ),
         'opposite_schemas': governed_memory.opposite_schemas(
             'select unnest($cell_ids), unnest($families), unnest($outcomes), unnest($policies)'
         ),

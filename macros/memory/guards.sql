@@ -45,6 +45,20 @@
     coalesce(held.fingerprint, first_value(judged.fingerprint) over (partition by judged.{{ key }} order by judged.place)) <> judged.fingerprint
 {%- endmacro %}
 
+{#- The judged rows that name a cell as a source that is not held. -#}
+{% macro missing_sources() -%}
+    select distinct wanted.place
+    from (
+        select
+            place,
+            unnest(source_ids) as held_id
+        from judged
+        where len(source_ids) > 0
+    ) as wanted
+    left join {{ governed_memory.relation('int_held') }} as held on wanted.held_id = held.held_id and held.stream = 'cells'
+    where held.held_id is null
+{%- endmacro %}
+
 {#- More bytes than an event may have, all fields together: dbt reads the log with a limit of 64 MiB for a line. -#}
 {% macro is_too_long() -%}
     judged.event_bytes > 33554432

@@ -12,10 +12,26 @@
     sha256(to_json([{{ family }}, {{ frames }}.outcome])::varchar)
 {%- endmacro %}
 
-{#- The fingerprint of evidence, as an aggregate over frames: which they are, whatever order they came in. A frame's own fingerprint holds those
-    of its cells, so a change of any of it is another one. -#}
-{% macro evidence_fingerprint(frames) -%}
-    sha256(to_json(list_sort(list({'frame_id': {{ frames }}.frame_id, 'fingerprint': {{ frames }}.fingerprint})))::varchar)
+{#- The fingerprint of evidence, as an aggregate over frames or traces: which they are, whatever order they came in. A frame's own fingerprint holds
+    those of its cells, so a change of any of it is another one. -#}
+{% macro evidence_fingerprint(evidence, key='frame_id') -%}
+    sha256(to_json(list_sort(list({'{{ key }}': {{ evidence }}.{{ key }}, 'fingerprint': {{ evidence }}.fingerprint})))::varchar)
+{%- endmacro %}
+
+{#- What the frames or traces that approvals name make: rows of place, approver, signature_fingerprint, and of what is held its key, fingerprint
+    and principal. A candidate only where each is held, named once, and all are of one signature. -#}
+{% macro candidate_made(named, kind, key) -%}
+    select
+        place,
+        '{{ kind }}' as kind,
+        {{ governed_memory.evidence_fingerprint(named, key) }} as evidence_fingerprint,
+        case
+            when count({{ key }}) = count(*) and count(distinct {{ key }}) = count(*) and count(distinct signature_fingerprint) = 1
+                then {{ governed_memory.candidate_fingerprint('min(signature_fingerprint)', governed_memory.evidence_fingerprint(named, key)) }}
+        end as candidate_fingerprint,
+        bool_or(principal = approver) as is_proposed_by_approver
+    from {{ named }}
+    group by place
 {%- endmacro %}
 
 {#- A candidate's fingerprint begins with its signature's, so that who comes with an old one can be told that the evidence has changed. -#}
@@ -24,7 +40,11 @@
 {%- endmacro %}
 
 {% macro same_signature(one, other) -%}
-    left({{ one }}, 32) = left({{ other }}, 32)
+    {{ governed_memory.signature_mark(one) }} = {{ governed_memory.signature_mark(other) }}
+{%- endmacro %}
+
+{% macro signature_mark(candidate) -%}
+    left({{ candidate }}, 32)
 {%- endmacro %}
 
 {#- What a family is called. A mark inside of a text is doubled, so that no two families have one name. -#}
@@ -37,7 +57,19 @@
 
 {#- A cell that stands as a record in the model memory_records is read there, by its rules, and not recalled beside it. -#}
 {% macro has_record(cells) -%}
-    (coalesce({{ cells }}.approval_id, '') <> '' and {{ cells }}.system = 'semantic')
+    ({{ governed_memory.was_learned(cells) }} and {{ cells }}.system = 'semantic')
+{%- endmacro %}
+
+{% macro was_learned(cells) -%}
+    coalesce({{ cells }}.approval_id, '') <> ''
+{%- endmacro %}
+
+{#- Cells that approvals made, as their approvals, and their revocations, if any, have them: what follows the columns of a select. -#}
+{% macro from_what_was_learned(system) -%}
+from {{ governed_memory.relation('cells') }} as cells
+inner join {{ governed_memory.relation('approvals') }} as approvals on cells.approval_id = approvals.approval_id
+left join {{ governed_memory.relation('approvals') }} as revocations on cells.cell_id = revocations.cell_id and revocations.verdict = 'revoke'
+where {{ governed_memory.was_learned('cells') }} and cells.system = '{{ system }}'
 {%- endmacro %}
 
 {#- The policies in force at an instant. -#}
@@ -81,22 +113,14 @@ left join {{ governed_memory.relation('links') }} as links
 where links.link_id is null
 {%- endmacro %}
 
-{#- The candidates whose every cell a reader may read (M5, M14). -#}
+{#- The candidates whose every cell a reader may read (M5, M14), and of skills every trace. -#}
 {% macro candidates_read(clock, reader) -%}
 with
 
 candidates as ({{ governed_memory.schema_candidates(clock) }}),
 
 withheld as (
-    select distinct named.candidate_fingerprint
-    from (
-        select
-            candidate_fingerprint,
-            unnest(source_ids) as cell_id
-        from candidates
-    ) as named
-    inner join {{ governed_memory.relation('cells') }} as cells on named.cell_id = cells.cell_id
-    where not coalesce({{ governed_memory.readable('cells', reader) }}, false)
+    {{ governed_memory.candidates_withheld('source_ids', 'cells', 'cell_id', reader) }}
 )
 
 select candidates.*
@@ -105,16 +129,56 @@ left join withheld on candidates.candidate_fingerprint = withheld.candidate_fing
 where withheld.candidate_fingerprint is null
 {%- endmacro %}
 
+{% macro skill_candidates_read(clock, reader) -%}
+with
+
+candidates as ({{ governed_memory.skill_candidates(clock) }}),
+
+withheld as (
+    {{ governed_memory.candidates_withheld('source_ids', 'cells', 'cell_id', reader) }}
+    union
+    {{ governed_memory.candidates_withheld('trace_ids', 'traces', 'trace_id', reader) }}
+)
+
+select candidates.*
+from candidates
+left join withheld on candidates.candidate_fingerprint = withheld.candidate_fingerprint
+where withheld.candidate_fingerprint is null
+{%- endmacro %}
+
+{% macro candidates_withheld(ids, evidence, key, reader) -%}
+    select distinct named.candidate_fingerprint
+    from (
+        select
+            candidate_fingerprint,
+            unnest({{ ids }}) as {{ key }}
+        from candidates
+    ) as named
+    inner join {{ governed_memory.relation(evidence) }} as {{ evidence }} on named.{{ key }} = {{ evidence }}.{{ key }}
+    where not coalesce({{ governed_memory.readable(evidence, reader) }}, false)
+{%- endmacro %}
+
 {#- What an approval may be given to, of the candidates that `candidates` holds, with what became of these and of former ones. -#}
 {% macro offered_candidates(candidates) -%}
 select
     coalesce(found.candidate_fingerprint, said.candidate_fingerprint) as candidate_fingerprint,
+    found.kind,
     found.candidate_fingerprint is not null as is_current,
     coalesce(said.is_approved, false) as is_approved,
     coalesce(said.is_rejected, false) as is_rejected,
     coalesce(said.is_revoked, false) as is_revoked
 from {{ candidates }} as found
 full join ({{ governed_memory.verdicts() }}) as said on found.candidate_fingerprint = said.candidate_fingerprint
+{%- endmacro %}
+
+{#- What became of a candidate. -#}
+{% macro candidate_state(verdicts) -%}
+    case
+        when {{ verdicts }}.is_revoked then 'revoked'
+        when {{ verdicts }}.is_approved then 'approved'
+        when {{ verdicts }}.is_rejected then 'rejected'
+        else 'open'
+    end
 {%- endmacro %}
 
 {% macro verdicts() -%}

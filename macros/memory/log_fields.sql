@@ -25,11 +25,17 @@
             'replay_id': 'varchar', 'frame_id': 'varchar', 'is_complete': 'boolean', 'verified_steps': 'bigint', 'failed_position': 'bigint',
             'reason': 'varchar', 'follows': 'varchar', 'fingerprint': 'varchar'
         },
+        'traces': {
+            'trace_id': 'varchar', 'skill': 'varchar', 'conditions': 'varchar[]', 'planned_tools': 'varchar[]',
+            'steps': 'struct(tool varchar, inputs_hash varchar, result_hash varchar, succeeded boolean)[]', 'succeeded': 'boolean',
+            'failure_reason': 'varchar', 'model_output': 'varchar', 'executor': 'varchar', 'ended_at': 'timestamp', 'source_ids': 'varchar[]',
+            'confidence': 'double', 'classification': 'varchar', 'release_to': 'varchar[]', 'fingerprint': 'varchar'
+        },
         'approvals': {
             'approval_id': 'varchar', 'verdict': 'varchar', 'kind': 'varchar', 'cell_id': 'varchar', 'candidate_fingerprint': 'varchar',
-            'evidence_fingerprint': 'varchar', 'frame_ids': 'varchar[]', 'role': 'varchar', 'party': 'varchar', 'policy_version': 'varchar',
-            'reason': 'varchar', 'approved_at': 'timestamp', 'valid_from': 'varchar', 'signature': 'varchar', 'is_signed': 'boolean',
-            'fingerprint': 'varchar'
+            'evidence_fingerprint': 'varchar', 'frame_ids': 'varchar[]', 'trace_ids': 'varchar[]', 'role': 'varchar', 'party': 'varchar',
+            'policy_version': 'varchar', 'reason': 'varchar', 'approved_at': 'timestamp', 'valid_from': 'varchar', 'signature': 'varchar',
+            'is_signed': 'boolean', 'fingerprint': 'varchar'
         },
         'proposals': {
             'proposal_id': 'varchar', 'kind': 'varchar', 'candidate_fingerprint': 'varchar', 'store_id': 'varchar', 'concept': 'varchar',
@@ -53,7 +59,7 @@
 {%- endmacro %}
 
 {% macro log_streams() -%}
-    {{- return(['cells', 'links', 'annotations', 'frames', 'replays', 'approvals', 'proposals', 'decisions', 'reads', 'refusals']) -}}
+    {{- return(['cells', 'links', 'annotations', 'frames', 'replays', 'traces', 'approvals', 'proposals', 'decisions', 'reads', 'refusals']) -}}
 {%- endmacro %}
 
 {#- The events of a stream as typed columns, from rows with `event` as JSON. What does not fit its type is null; the type guard has seen to
@@ -79,6 +85,8 @@
 {% macro json_shape(type) -%}
     {%- if type == 'struct("position" bigint, cell_id varchar, cell_fingerprint varchar)[]' -%}
         {{- return([{'position': 'BIGINT', 'cell_id': 'VARCHAR', 'cell_fingerprint': 'VARCHAR'}]) -}}
+    {%- elif type == 'struct(tool varchar, inputs_hash varchar, result_hash varchar, succeeded boolean)[]' -%}
+        {{- return([{'tool': 'VARCHAR', 'inputs_hash': 'VARCHAR', 'result_hash': 'VARCHAR', 'succeeded': 'BOOLEAN'}]) -}}
     {%- elif type.endswith('[]') -%} {{- return([type[:-2] | upper]) -}}
     {%- else -%} {{- return(type | upper) -}} {%- endif -%}
 {%- endmacro %}

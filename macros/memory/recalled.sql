@@ -55,6 +55,7 @@ readable as (
     from {{ governed_memory.relation('cells') }} as cells
     inner join matched on cells.cell_number = matched.cell_number
     where {{ governed_memory.readable('cells', reader) }} and not {{ governed_memory.has_record('cells') }}
+        and cells.cell_id not in (select cell_id from {{ governed_memory.relation('int_ended_skills') }})
 ),
 
 parts as (

@@ -102,12 +102,7 @@ select
     bounds.release_to,
     named.policy_version,
     named.min_evidence,
-    case
-        when verdicts.is_revoked then 'revoked'
-        when verdicts.is_approved then 'approved'
-        when verdicts.is_rejected then 'rejected'
-        else 'open'
-    end as state
+    {{ governed_memory.candidate_state('verdicts') }} as state
 from named
 inner join bounds on named.signature_number = bounds.signature_number
 left join opposing on named.signature_fingerprint = opposing.signature_fingerprint

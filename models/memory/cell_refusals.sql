@@ -4,16 +4,7 @@ with
 
 -- What is asked of other rows, worked out for the few that need it
 missing_sources as (
-    select distinct wanted.place
-    from (
-        select
-            place,
-            unnest(source_ids) as held_id
-        from judged
-        where len(source_ids) > 0
-    ) as wanted
-    left join {{ governed_memory.relation('int_held') }} as held on wanted.held_id = held.held_id and held.stream = 'cells'
-    where held.held_id is null
+    {{ governed_memory.missing_sources() }}
 ),
 
 conditions as (
@@ -35,7 +26,7 @@ conditions as (
             'source_missing': 'coalesce(' ~ governed_memory.is_blank('judged.source') ~ ', true) and coalesce(len(judged.source_ids), 0) = 0',
             'source_cell_unknown': 'missing_sources.place is not null',
             'approval_required': 'systems.needs_approval',
-            'id_reserved': "judged.transition = 'write' and starts_with(judged.cell_id, 'schema_')",
+            'id_reserved': "judged.transition = 'write' and (starts_with(judged.cell_id, 'schema_') or starts_with(judged.cell_id, 'skill_'))",
             'session_missing': "not systems.needs_approval and coalesce(judged.session_id, '') = ''",
             'identity_conflict': governed_memory.identity_conflict('cell_id')
         }) }} as codes

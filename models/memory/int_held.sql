@@ -9,10 +9,11 @@ select
     principal,
     session_id
 from {{ governed_memory.relation('cells') }}
-{%- for stream, key in {
-    'links': 'link_id', 'annotations': 'annotation_id', 'frames': 'frame_id', 'replays': 'replay_id', 'approvals': 'approval_id',
+{%- set others = {
+    'links': 'link_id', 'annotations': 'annotation_id', 'frames': 'frame_id', 'replays': 'replay_id', 'traces': 'trace_id', 'approvals': 'approval_id',
     'proposals': 'proposal_id'
-}.items() %}
+} %}
+{%- for stream, key in others.items() %}
 union all
 select
     '{{ stream }}' as stream,

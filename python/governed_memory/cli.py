@@ -41,6 +41,7 @@ ROOMS = {
     "report": "report",
     "lint-disclosure": "lint",
     "frame": "memory",
+    "skill": "memory",
     "candidates": "memory",
     "approve": "memory",
     "reject": "memory",

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from governed_memory.host.configuration import Caller
-from governed_memory.log import rows_since
+from governed_memory.log import rows_since, timestamp
 from governed_memory.memory import MemoryStore, Sight
 from governed_memory.memory.projection import KEYS
 from governed_memory.warehouse import columns
@@ -36,6 +36,11 @@ def cell(cell_id: str | None = None, content: str | None = None, **more: Any) ->
 
 def frame(*steps: str, **more: Any) -> dict[str, Any]:
     return {"scene": "printer jam", "goal": "print", "action": "restart it", "outcome": "it prints", "steps": list(steps), **more}
+
+
+def trace(**more: Any) -> dict[str, Any]:
+    step = {"tool": "restart", "inputs_hash": "i", "result_hash": "r", "succeeded": True}
+    return {"skill": "free the printer", "executor": "runner", "ended_at": timestamp(NOON), "succeeded": True, "steps": [step], **more}
 
 
 def written(store: MemoryStore, *cells: dict[str, Any], **more: Any) -> list[str]:

@@ -17,105 +17,16 @@ import dbt_harness
 import duckdb
 import pytest
 import yaml
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from learning_houses import HOUR, JAM, NOON, House
 
 from governed_memory.cli import main
 from governed_memory.errors import InputError
-from governed_memory.host.configuration import Caller, Host, read_host
-from governed_memory.host.keys import Keys, private_key
+from governed_memory.host.configuration import Caller, read_host
 from governed_memory.log import LogWriter, canonical_event, rows_since
 from governed_memory.memory import MemoryStore, Outcome, Sight
 from governed_memory.memory.approvals import signed, signed_message
-from governed_memory.warehouse import fragment
-
-NOON = datetime.datetime(2026, 10, 1, 12, tzinfo=datetime.UTC)
-HOUR = datetime.timedelta(hours=1)
-JAM = {"scene": "printer jam", "goal": "print", "action": "restart it", "outcome": "it prints", "entities": ["printer", "tray"]}
-# Who approves: {name: (parties, role)}.
-PEOPLE = {
-    "kim": (["support"], "knowledge_steward"),
-    "lee": (["support"], "knowledge_steward"),
-    "ann": (["support"], "knowledge_steward"),
-    "bob": (["support"], "clerk"),
-    "max": (["legal"], "knowledge_steward"),
-}
-
-
-class House:
-    """A memory with a host file, and keys of those who may approve."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.place = folder, folder / "memory"
-        callers = {}
-        for name, (parties, role) in PEOPLE.items():
-            key = Ed25519PrivateKey.generate()
-            plain = serialization.NoEncryption()
-            (folder / f"{name}.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
-            public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-            (folder / f"{name}.pub.pem").write_bytes(public)
-            callers[name] = {"parties": parties, "role": role, "public_file": f"{name}.pub.pem", "boundary": "inside", "reads_all_sessions": True}
-        (folder / "host.yml").write_text(json.dumps({"callers": callers}))
-        host = read_host(str(folder / "host.yml"))
-        assert host is not None
-        self.host: Host = host
-        self.store = MemoryStore(self.place)
-
-    def sight(self, name: str = "kim", now: datetime.datetime = NOON) -> Sight:
-        return Sight(self.host.caller(name), None, now, True)
-
-    def key(self, name: str) -> Keys:
-        return private_key(name, str(self.folder / f"{name}.pem"))
-
-    def frame(
-        self,
-        number: object,
-        *,
-        by: str = "ann",
-        session: str = "desk",
-        replays: bool = True,
-        store: MemoryStore | None = None,
-        cell: dict[str, Any] | None = None,
-        **more: Any,
-    ) -> str:
-        """One incident: two cells, bound and replayed."""
-        store = store or self.store
-        told = [
-            {"cell_id": f"{number}-{step}", "system": "episodic", "content": f"{number} {step}", "source": "log", "event_index": step, **(cell or {})}
-            for step in (1, 2)
-        ]
-        who: dict[str, Any] = {"principal": by, "session_id": session, "now": NOON}
-        assert not any(outcome.code for outcome in store.write(told, **who))
-        [bound] = store.bind([{**JAM, "frame_id": f"f{number}", "steps": [one["cell_id"] for one in told], **more}], **who)
-        assert bound.code is None, bound
-        if replays:
-            [found] = store.replay([f"f{number}"], **who)
-            assert found.is_complete
-        return f"f{number}"
-
-    def candidates(self, name: str = "kim") -> list[dict[str, Any]]:
-        return self.store.candidates(self.sight(name))
-
-    def decide(self, verdict: str, target: str, by: str = "kim", *, now: datetime.datetime = NOON, store: MemoryStore | None = None, **more: Any) -> Outcome:
-        store, sight = store or self.store, self.sight(by, now)
-        said = store.statement(verdict, target, sight, reason=more.pop("reason", "seen three times"), **more)
-        [outcome] = store.decide(verdict, [signed(said, sight.caller, self.key(by))], sight, self.host.approvers)
-        return outcome
-
-    def rows(self, *streams: str) -> Counter[str]:
-        return Counter(row.stream for row in rows_since(self.place / "log", None, {}, streams or None))
-
-    def unlinked(self) -> list[tuple[Any, ...]]:
-        """Pairs of opposite schemas that no conflict link joins."""
-        self.store._projection.catch_up()
-        none: dict[str, list[str]] = {name: [] for name in ("cell_ids", "families", "outcomes", "policies")}
-        return self.store._projection.connection.execute(fragment("opposite_schemas"), none).fetchall()
-
-    def table(self, sql: str) -> list[tuple[Any, ...]]:
-        self.store._projection.catch_up()
-        return self.store._projection.connection.execute(sql).fetchall()
 
 
 @pytest.fixture
@@ -314,6 +225,10 @@ def other_evidence(house: House, said: dict[str, Any]) -> dict[str, Any]:
         ("kim", other_evidence, NOON, "evidence_changed"),
         ("kim", lambda house, said: {**said, "candidate_fingerprint": said["candidate_fingerprint"][:-1] + "x"}, NOON, "fingerprint_mismatch"),
         ("kim", lambda house, said: {**said, "frame_ids": ["f0", "f1"]}, NOON, "fingerprint_mismatch"),
+        # so that nobody who bound a frame goes unnoticed
+        ("ann", lambda house, said: {name: value for name, value in said.items() if name != "frame_ids"}, NOON, "fingerprint_mismatch"),
+        ("kim", lambda house, said: {**said, "trace_ids": ["f0"]}, NOON, "fingerprint_mismatch"),
+        ("kim", lambda house, said: {**said, "kind": "skill"}, NOON, "fingerprint_mismatch"),
         ("kim", lambda house, said: {**said, "frame_ids": ["f0", "f1", "f1", "f2"]}, NOON, "fingerprint_mismatch"),
         ("kim", lambda house, said: {**said, "frame_ids": ["f0", "f1", "nowhere"]}, NOON, "fingerprint_mismatch"),
         ("kim", lambda house, said: said, NOON + datetime.timedelta(days=8), "approval_expired"),
@@ -573,14 +488,16 @@ def dbt(verb: str, place: Path, folder: Path, *selected: str) -> subprocess.Comp
 def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learned: House, tmp_path: Path) -> None:
     for number in range(3, 6):
         learned.frame(number, outcome="it jams again", cell={"release_to": ["support"], "confidence": 0.5})
-    one, _ = (learned.decide("approve", candidate["candidate_fingerprint"]) for candidate in learned.candidates())
+    learned.runs(5, 2, source_ids=["3-1"], release_to=["support"], confidence=0.4)
+    learned.trace("said", steps=None, model_output="done")
+    one, _, _ = (learned.decide("approve", candidate["candidate_fingerprint"]) for candidate in learned.candidates())
     learned.frame(6)
     learned.decide("revoke", str(one.target_id), now=NOON + HOUR, reason="no")
     change = {"kind": "record", "store_id": "s", "concept": "c", "value": "v", "valid_from": "2026-11-01", "supersedes": ["r"], "reason": "x"}
     learned.store.propose([change], Sight(learned.host.caller("lee"), "s", NOON))
     traced = learned.store.trace(f"revoke_{one.target_id}", learned.sight())
     assert traced
-    tables = ("memory_records", "approvals", "learned_schemas", "schema_evidence")
+    tables = ("memory_records", "approvals", "learned_schemas", "schema_evidence", "traces", "skill_evidence", "learned_skills", "skill_lineage")
     expected = [learned.table(f"select * from main.{table} order by all") for table in tables]
     folder = tmp_path / "dbt"
     folder.mkdir()
@@ -596,6 +513,8 @@ def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learn
         walked = {(thing.kind, thing.id, edge.relation, edge.role, edge.kind, edge.id, edge.at) for thing in traced.things for edge in thing.edges}
         assert walked and walked <= edges
         assert connection.execute("select state, count(*) from schema_candidates group by state order by state").fetchall() == [("open", 1), ("revoked", 1)]
+        found = connection.execute("select state, rate_low, confidence, release_to, source_ids from skill_candidates").fetchall()
+        assert found == [("approved", 0.358929, 0.4, ["support"], ["3-1"])]
     # What no guard let in: an approval that nobody signed, of the one who bound the frames, and a cell without one that is surer than its source.
     told = {"recorded_at": "2026-10-01T13:00:00.000000Z", "principal": "ann", "transition": "consolidate", "fingerprint": "f"}
     forged = {
@@ -603,16 +522,31 @@ def test_a_build_derives_the_same_tables_and_fails_on_what_nobody_approved(learn
         "approved_at": "2026-10-01T13:00:00.000000Z", "reason": "x", "role": "clerk", "party": "support", "policy_version": "2026-01", "signature": "x",
         "is_signed": False,
     }  # fmt: skip
+    # Nor a skill that leaves out what failed, and whose evidence is what a model said.
+    claimed = {**forged, "approval_id": "approve_z", "kind": "skill", "cell_id": "z", "candidate_fingerprint": "z", "frame_ids": [], "trace_ids": ["tsaid"]}
+    learned_so = {
+        "cell_id": "z",
+        "system": "procedural",
+        "content": "z",
+        "source_ids": ["0-1"],
+        "approval_id": "approve_z",
+        "metadata": {"success_count": 1, "failure_count": 0},
+    }
+    untraced = {**told, **learned_so, "created_at": told["recorded_at"]}
     cell = {**told, "cell_id": "y", "system": "semantic", "content": "y", "source_ids": ["0-1", "3-1"], "confidence": 0.9, "created_at": told["recorded_at"]}
     with LogWriter(learned.place / "log") as writer:
-        writer.append({"approvals": [canonical_event(forged)], "cells": [canonical_event(cell)]}, "2026-10-01T13:00:00Z")
-    assert dbt("run", learned.place, folder, "+path:models/memory/learning", "live_cells").returncode == 0
+        writer.append(
+            {"approvals": [canonical_event(forged), canonical_event(claimed)], "cells": [canonical_event(cell), canonical_event(untraced)]},
+            "2026-10-01T13:00:00Z",
+        )
+    assert dbt("run", learned.place, folder, "+path:models/memory/learning", "+path:models/memory/skills", "live_cells").returncode == 0
     tested = dbt("test", learned.place, folder, "path:models/memory/learning", "path:tests/memory")
     assert tested.returncode == 1
     for test in (
         "is_empty_approval_refusals_",
         "what_was_learned_leads_back_to_one_approval",
         "nothing_learned_is_surer_or_wider_than_its_evidence",
+        "a_skill_comes_of_traces_and_keeps_those_that_failed",
     ):
         assert f"Failure in test {test}" in tested.stdout
 
@@ -638,13 +572,20 @@ def test_an_attached_memory_answers_by_the_rules_of_records(learned: House, tmp_
 
 def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     text = (dbt_harness.ROOT / "docs/learning.md").read_text(encoding="utf-8")
-    [program] = re.findall(r"```python\n(.*?)```", text, flags=re.S)
-    [session] = re.findall(r"```console\n(.*?)```", text, flags=re.S)
+    parts = re.findall(r"```python\n(.*?)```.*?```console\n(.*?)```", text, flags=re.S)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GMEM_MEMORY", raising=False)
-    exec(program, {})
+    known: dict[str, Any] = {}
+    commands = 0
+    for program, session in parts:
+        exec(program, known)
+        commands += run_as_printed(session, capsys)
+    assert (len(parts), commands) == (2, 14)
+
+
+def run_as_printed(session: str, capsys: pytest.CaptureFixture[str]) -> int:
+    """Run the commands of a session of the docs, each of which is to print what stands under it; how many there were."""
     asked = re.findall(r"^\$ gmem (.*)\n((?:(?!\$ ).*\n)*)", session, flags=re.M)
-    assert len(asked) == 8
     for command, printed in asked:
         arguments, _, file = command.partition(" > ")
         main(shlex.split(arguments))
@@ -653,3 +594,4 @@ def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pyt
             Path(file).write_text(out)
         else:
             assert out == printed
+    return len(asked)

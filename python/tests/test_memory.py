@@ -10,7 +10,7 @@ from typing import Any
 
 import polars
 import pytest
-from memory_stores import ANN, NOON, cell, events, frame, later, recalled, sight, tables, written
+from memory_stores import ANN, NOON, cell, events, frame, later, recalled, sight, tables, trace, written
 
 from governed_memory.cli import main
 from governed_memory.errors import InputError
@@ -196,6 +196,21 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("propose", "candidate_unknown"): ("proposals", {"kind": "consolidation", "reason": "seen often", "candidate_fingerprint": "nowhere"}),
     ("propose", "session_missing"): ("proposals", CHANGE),
     ("propose", "identity_conflict"): ("proposals", {**CHANGE, "proposal_id": "o1", "value": "30 %"}),
+    ("trace", "field_unknown"): ("traces", trace(steps=[{**trace()["steps"][0], "why": "x"}])),
+    ("trace", "field_malformed"): ("traces", trace(steps=[{**trace()["steps"][0], "succeeded": "yes"}])),
+    ("trace", "event_too_long"): ("traces", trace(model_output="x" * 33554432)),
+    ("trace", "id_blank"): ("traces", trace(trace_id=" ")),
+    ("trace", "skill_missing"): ("traces", trace(skill="\u3000")),
+    ("trace", "outcome_missing"): ("traces", trace(succeeded=None)),
+    ("trace", "step_incomplete"): ("traces", trace(steps=[{"tool": "restart", "inputs_hash": "i", "succeeded": True}])),
+    ("trace", "reason_misplaced"): ("traces", trace(failure_reason="no power")),
+    ("trace", "share_out_of_range"): ("traces", trace(confidence=1.01)),
+    ("trace", "executor_missing"): ("traces", trace(executor="")),
+    ("trace", "trace_empty"): ("traces", trace(steps=[], model_output=" ")),
+    ("trace", "source_cell_unknown"): ("traces", trace(source_ids=["c1", "nowhere"])),
+    ("trace", "plan_not_followed"): ("traces", trace(planned_tools=["look", "restart"])),
+    ("trace", "session_missing"): ("traces", trace()),
+    ("trace", "identity_conflict"): ("traces", trace(trace_id="t1", succeeded=False)),
 }
 ASKED = [(row["transition"], row["guard"], row["code"]) for row in csv.DictReader(POLICIES.read_text(encoding="utf-8").splitlines())]
 # What is asked of an approval is in test_learning.py.
@@ -219,6 +234,7 @@ def prepared(place: Path) -> MemoryStore:
     outcomes = store.link([{**LINK, "link_id": "l1"}], **ANN) + store.annotate([{**NOTE, "annotation_id": "a1"}], **ANN)
     outcomes += store.bind([frame("c1", "c2", frame_id="f1")], **ANN) + put(store, "replay", "replays", {"replay_id": "r1", "frame_id": "f1"})
     outcomes += put(store, "propose", "proposals", {**CHANGE, "proposal_id": "o1"})
+    outcomes += store.record_traces([trace(trace_id="t1")], **ANN)
     assert {outcome.outcome for outcome in outcomes} == {"written"}, outcomes
     return store
 

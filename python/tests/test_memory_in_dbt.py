@@ -17,7 +17,7 @@ import duckdb
 import memory_processes
 import pytest
 from generated import examples
-from memory_stores import ANN, NOON, cell, derived, frame, later, sight, written
+from memory_stores import ANN, NOON, cell, derived, frame, later, sight, trace, written
 
 from governed_memory.cli import main
 from governed_memory.log import LogWriter, canonical_event, positions, timestamp
@@ -61,12 +61,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         links = [{"from_cell_id": "0012", "to_cell_id": name, "link_type": "conflict", "reason": "r", "weight": 0.1} for name in NAMES[1:]]
         outcomes = other.link([*links, {"from_cell_id": "late", "to_cell_id": "0012", "link_type": "task"}], **ANN)
         outcomes += one.annotate([{"target_id": "1e5", "kind": "decay", "reason": "old", "half_life_seconds": 0.5}], **ANN)
+        outcomes += other.record_traces([trace(conditions=["night"], source_ids=["0012"], confidence=0.1), trace(steps=None, model_output="done")], **ANN)
         outcomes += other.bind([frame(*NAMES, frame_id="f1", cues=["noise"], starts_at="2026-10-01", ends_at="2026-10-02")], **ANN)
         assert {outcome.outcome for outcome in outcomes} == {"written"}
         assert one.replay(["f1"], **ANN)[0].is_complete
         one.write([cell("learned", system="semantic")], **ANN)
         one.recall("printer", sight(now=later(1)))
-    for stream in ("cells", "links", "replays"):
+    for stream in ("cells", "links", "replays", "traces"):
         if ("w001", stream) in positions(place / "log"):
             tear(place, stream)
     return place
@@ -176,7 +177,7 @@ def test_the_command_names_the_table_and_its_first_edited_row_and_no_value(place
 BY_HAND: dict[str, list[dict[str, Any]]] = {
     "cells": [
         cell("c1"), cell("c2"), cell("removed"), cell("sure", confidence=2), cell("unapproved", system="semantic", confidence=0.9, source_ids=["c1"], transition="consolidate"),
-        cell("decided", system="refusals", transition="read"),
+        cell("decided", system="refusals", transition="read"), cell("untraced", system="procedural", source_ids=["c1"], transition="consolidate"),
         cell("undead", system="working", ttl_seconds=1, created_at="2020-01-01T00:00:00.000000Z", expires_at="2999-01-01T00:00:00.000000Z"),
     ],
     "links": [
@@ -203,8 +204,11 @@ BY_HAND: dict[str, list[dict[str, Any]]] = {
         {"proposal_id": "o1", "kind": "wish", "reason": "r"},
         {"proposal_id": "o2", "kind": "record", "reason": "r", "transition": "read"},
     ],
+    "traces": [trace(trace_id="t1", skill=" ", steps=[{"tool": "x", "inputs_hash": "i", "result_hash": "r", "succeeded": False}]), trace(trace_id="t2", transition="bind")],
 }  # fmt: skip
-TRANSITIONS = {"cells": "write", "links": "link", "annotations": "annotate", "frames": "bind", "replays": "replay", "proposals": "propose"}
+TRANSITIONS = {
+    "cells": "write", "links": "link", "annotations": "annotate", "frames": "bind", "replays": "replay", "traces": "trace", "proposals": "propose",
+}  # fmt: skip
 
 
 def by_hand(place: Path) -> None:
@@ -233,7 +237,7 @@ def test_each_test_of_memory_fails_on_a_log_that_breaks_it(tmp_path: Path) -> No
     run = dbt(tmp_path / "memory", folder, "test", "--select", *MODELS, "path:tests/memory")
     assert run.returncode == 1
     ended = statuses(folder)
-    refusals = {f"is_empty_{name}_refusals_" for name in ("cell", "link", "annotation", "frame", "replay", "proposal")}
+    refusals = {f"is_empty_{name}_refusals_" for name in ("cell", "link", "annotation", "frame", "replay", "trace", "proposal")}
     invariants = {path.stem for path in (dbt_harness.ROOT / "tests/memory").glob("*.sql")}
     transitions = {name for name in ended if name.startswith("accepted_values_") and "_transition__" in name}
     assert len(transitions) == len(BY_HAND)

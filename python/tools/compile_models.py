@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "governed_memory" / "warehouse" / "compiled_models.json"
 # What stands for the attached stores and the run: gmem supplies its own.
 FUNCTIONS = ("table_function", "table_functions")
-STREAMS = ("cells", "links", "annotations", "frames", "replays", "approvals", "proposals", "decisions", "reads", "refusals")
+STREAMS = ("cells", "links", "annotations", "frames", "replays", "traces", "approvals", "proposals", "decisions", "reads", "refusals")
 LOGS = {f"stg_log_{stream}" for stream in STREAMS}
 SUPPLIED = {"stg_store_rows", "stg_stores", "stg_build", "stg_log_heads"} | LOGS
 

@@ -4,23 +4,47 @@ with
 sources as (
     select
         cell_id,
-        confidence,
-        classification,
-        release_to,
-        is_restricted,
+        'cell' as what,
         unnest(source_ids) as source_id
     from {{ ref('cells') }}
     where transition = 'consolidate'
+    union all
+    select
+        cell_id,
+        'trace' as what,
+        trace_id as source_id
+    from {{ ref('skill_lineage') }}
+),
+
+evidence as (
+    select
+        'cell' as what,
+        cell_id as source_id,
+        confidence,
+        classification,
+        release_to,
+        is_restricted
+    from {{ ref('cells') }}
+    union all
+    select
+        'trace' as what,
+        trace_id as source_id,
+        confidence,
+        classification,
+        release_to,
+        is_restricted
+    from {{ ref('traces') }}
 )
 
-select distinct sources.cell_id
+select distinct cells.cell_id
 from sources
-inner join {{ ref('cells') }} as evidence on sources.source_id = evidence.cell_id
-left join {{ ref('classifications') }} as given on sources.classification = given.classification
+inner join {{ ref('cells') }} as cells on sources.cell_id = cells.cell_id
+inner join evidence on sources.what = evidence.what and sources.source_id = evidence.source_id
+left join {{ ref('classifications') }} as given on cells.classification = given.classification
 left join {{ ref('classifications') }} as asked on evidence.classification = asked.classification
 where
-    sources.confidence is not null and coalesce(sources.confidence > evidence.confidence, true)
-    or evidence.is_restricted and not sources.is_restricted
-    or evidence.is_restricted and not list_has_all(evidence.release_to, sources.release_to)
+    cells.confidence is not null and coalesce(cells.confidence > evidence.confidence, true)
+    or evidence.is_restricted and not cells.is_restricted
+    or evidence.is_restricted and not list_has_all(evidence.release_to, cells.release_to)
     or coalesce(trim(evidence.classification), '') <> ''
-    and (sources.classification is null or coalesce(given.strictness, 2147483647) < coalesce(asked.strictness, 2147483647))
+    and (cells.classification is null or coalesce(given.strictness, 2147483647) < coalesce(asked.strictness, 2147483647))

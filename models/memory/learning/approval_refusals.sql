@@ -46,8 +46,10 @@ proposed as (
 standings as (
     select
         judged.place,
-        coalesce(len(judged.frame_ids), 0) > 0 and coalesce(evidence.candidate_fingerprint <> judged.candidate_fingerprint, true) as is_made_otherwise,
-        coalesce(evidence.is_bound_by_approver, false) or proposed.place is not null as is_proposer,
+        -- who names no evidence of a candidate that there is leaves out who proposed it, too
+        (coalesce(offered.is_current, false) or coalesce(len(judged.frame_ids), 0) + coalesce(len(judged.trace_ids), 0) > 0)
+        and coalesce(evidence.candidate_fingerprint <> judged.candidate_fingerprint, true) as is_made_otherwise,
+        coalesce(evidence.is_proposed_by_approver, false) or proposed.place is not null as is_proposer,
         coalesce(offered.is_current, false) as is_current,
         coalesce(offered.is_approved, false) as is_approved,
         coalesce(offered.is_rejected, false) as is_rejected,
@@ -75,7 +77,7 @@ conditions as (
             'evidence_changed': 'held.held_id is null and not standings.is_made_otherwise and not standings.is_current and standings.is_renewed',
             'candidate_unknown': 'held.held_id is null and not standings.is_made_otherwise and not standings.is_current and not standings.is_renewed',
             'cell_unknown': 'cells.held_id is null',
-            'not_learned': 'not coalesce(systems.needs_approval, false)',
+            'not_learned': 'owners.cell_id is null',
             'owner_elsewhere': 'owners.party_id is distinct from judged.party',
             'policy_not_in_force': 'policies.policy_version is distinct from judged.policy_version',
             'role_not_allowed': 'allowed.place is null',
@@ -91,9 +93,7 @@ conditions as (
     left join allowed on judged.place = allowed.place
     left join standings on judged.place = standings.place
     left join {{ governed_memory.relation('int_held') }} as cells on judged.cell_id = cells.held_id and cells.stream = 'cells'
-    left join {{ governed_memory.relation('memory_systems') }} as systems on cells.system = systems.system
-    left join {{ governed_memory.relation('learned_schemas') }} as revoked on judged.cell_id = revoked.cell_id
-    left join {{ governed_memory.relation('memory_ownerships') }} as owners on revoked.concept = owners.concept_id
+    left join {{ governed_memory.relation('int_learned_owners') }} as owners on judged.cell_id = owners.cell_id and judged.kind = owners.kind
     left join {{ governed_memory.relation('int_held') }} as held on judged.approval_id = held.held_id and held.stream = 'approvals'
 )
 

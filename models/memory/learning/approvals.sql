@@ -13,6 +13,7 @@ select
     candidate_fingerprint,
     evidence_fingerprint,
     coalesce(frame_ids, []) as frame_ids,
+    coalesce(trace_ids, []) as trace_ids,
     role,
     party,
     policy_version,

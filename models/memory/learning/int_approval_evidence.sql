@@ -1,50 +1,47 @@
--- The candidate that the frames named by each judged approval make, from the frames as held and not from what the approval says
+-- The candidate that what each judged approval names makes: of a schema the frames, of a skill the traces, as held and not as the approval says
 with
 
 named as (
     select
         place,
-        unnest(from_json(event -> '$.frame_ids', '["VARCHAR"]')) as frame_id,
-        event ->> '$.principal' as principal
+        event ->> '$.principal' as approver,
+        case when event ->> '$.kind' = 'schema' then from_json(event -> '$.frame_ids', '["VARCHAR"]') end as frame_ids,
+        case when event ->> '$.kind' = 'skill' then from_json(event -> '$.trace_ids', '["VARCHAR"]') end as trace_ids
     from {{ governed_memory.relation('int_judged_approvals') }}
-    where json_type(event, '$.frame_ids') = 'ARRAY'
+    where
+        coalesce(json_type(event, '$.frame_ids'), 'ARRAY') = 'ARRAY'
+        and coalesce(json_type(event, '$.trace_ids'), 'ARRAY') = 'ARRAY'
+        -- who names what the kind does not ask for names no evidence
+        and json_exists(event, '$.frame_ids') <> json_exists(event, '$.trace_ids')
 ),
 
 frames_named as (
     select
         named.place,
-        named.principal as approver,
+        named.approver,
         frames.*,
         {{ governed_memory.frame_family('frames') }} as family_fingerprint
-    from named
+    from (select place, approver, unnest(frame_ids) as frame_id from named) as named
     left join {{ governed_memory.relation('frames') }} as frames on named.frame_id = frames.frame_id
 ),
 
-signed as (
+frames_signed as (
     select
         *,
         {{ governed_memory.frame_signature('family_fingerprint', 'frames_named') }} as signature_fingerprint
     from frames_named
 ),
 
-made as (
+traces_signed as (
     select
-        signed.place,
-        min(signed.signature_fingerprint) as signature_fingerprint,
-        -- each frame is held, named once, and of that signature
-        count(signed.frame_id) = count(*) and count(distinct signed.frame_id) = count(*) and count(distinct signed.signature_fingerprint) = 1
-            as is_of_one_signature,
-        {{ governed_memory.evidence_fingerprint('signed') }} as evidence_fingerprint,
-        bool_or(signed.principal = signed.approver) as is_bound_by_approver
-    from signed
-    group by signed.place
+        named.place,
+        named.approver,
+        traces.*,
+        {{ governed_memory.trace_signature('traces') }} as signature_fingerprint
+    from (select place, approver, unnest(trace_ids) as trace_id from named) as named
+    left join {{ governed_memory.relation('traces') }} as traces on named.trace_id = traces.trace_id
 )
 
-select
-    place,
-    evidence_fingerprint,
-    case
-        when is_of_one_signature then {{ governed_memory.candidate_fingerprint('signature_fingerprint', 'evidence_fingerprint') }}
-    end as candidate_fingerprint,
-    is_bound_by_approver
-from made
+{{ governed_memory.candidate_made('frames_signed', 'schema', 'frame_id') }}
+union all
+{{ governed_memory.candidate_made('traces_signed', 'skill', 'trace_id') }}

@@ -1,7 +1,8 @@
 {#- What an approval may be given to. A writer puts the candidates there are, and what became of them, in this place; in a build that is past, and
-    what the named frames make stands in for it. -#}
+    what the named evidence makes stands in for it. -#}
 select distinct
     candidate_fingerprint,
+    kind,
     true as is_current,
     false as is_approved,
     false as is_rejected,

@@ -18,7 +18,4 @@ select
     cells.confidence,
     cells.classification,
     cells.release_to
-from {{ governed_memory.relation('cells') }} as cells
-inner join {{ governed_memory.relation('approvals') }} as approvals on cells.approval_id = approvals.approval_id
-left join {{ governed_memory.relation('approvals') }} as revocations on cells.cell_id = revocations.cell_id and revocations.verdict = 'revoke'
-where {{ governed_memory.has_record('cells') }}
+{{ governed_memory.from_what_was_learned('semantic') }}

@@ -1,6 +1,6 @@
-"""Learning by approval (rule M7): what somebody signs of a candidate, put before the guards, and what comes of it, written in one step.
+"""Learning by approval (rules M7 and M8): what somebody signs of a candidate, put before the guards, and what comes of it, written in one step.
 
-Which frames make a candidate, and what an approval must be, is said by the models of models/memory/learning. Made here is what SQL cannot: the
+Which frames or traces make a candidate, and what an approval must be, is said by the models of models/memory. Made here is what SQL cannot: the
 statement that is signed, and whether its signature is the principal's own.
 """
 
@@ -14,6 +14,7 @@ from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
 from governed_memory.host.keys import Keys
 from governed_memory.log import canonical_event, timestamp
+from governed_memory.memory.kinds import KINDS, SCHEMA, cell_id_of
 from governed_memory.memory.proposals import Outcome, Scene, written
 from governed_memory.memory.recall import Sight
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, control
@@ -21,13 +22,12 @@ from governed_memory.warehouse import fragment, rows
 
 APPROVE, REJECT, REVOKE = "approve", "reject", "revoke"
 TRANSITIONS = {APPROVE: "consolidate", REJECT: "reject", REVOKE: "revoke"}
-SCHEMA = "schema"
 # Who writes what an approval makes: nobody's session, so that two who approve one candidate at once write the same. Who approved stands in `approvals`.
 CONSOLIDATION = "consolidation"
 # What a signature is over. Who the principal is and in which role comes from the host file, and not from what is told.
 SAID = (
-    "verdict", "kind", "cell_id", "candidate_fingerprint", "evidence_fingerprint", "frame_ids", "party", "policy_version", "reason", "approved_at",
-    "valid_from",
+    "verdict", "kind", "cell_id", "candidate_fingerprint", "evidence_fingerprint", "frame_ids", "trace_ids", "party", "policy_version", "reason",
+    "approved_at", "valid_from",
 )  # fmt: skip
 SIGNATURE_CONTEXT = "governed_memory approval 1"
 
@@ -57,33 +57,30 @@ def signed(statement: Told, caller: Caller, keys: Keys) -> dict[str, Any]:
 
 
 def candidates(transitions: Transitions, sight: Sight) -> list[dict[str, Any]]:
-    """The candidates whose evidence may be read from there, by their fingerprints."""
-    sql = f"select * from ({fragment('candidates_read')}) order by concept, outcome, candidate_fingerprint"
-    return rows(transitions.projection.connection, sql, asked_across(sight))
+    """The candidates whose evidence may be read from there: each with its kind, and as the model of that kind's candidates has it."""
+    return [
+        {"kind": kind.name, **found}
+        for kind in KINDS.values()
+        for found in rows(transitions.projection.connection, f"select * from ({fragment(kind.read)}) order by {kind.order}", asked_across(sight))
+    ]
 
 
 def statement(
     transitions: Transitions, verdict: str, target: str, sight: Sight, *, reason: str, party: str | None = None, valid_from: datetime.date | None = None
 ) -> dict[str, Any]:
-    """What a principal would sign of a candidate, by its fingerprint, or, to revoke, of a schema, by its cell_id; as memory has it now.
+    """What a principal would sign of a candidate, by its fingerprint, or, to revoke, of what was learned, by its cell_id; as memory has it now.
 
     Raises:
         InputError: the caller speaks for several parties and none was chosen, or for another one than was.
     """
+    found = _learned(transitions, target) if verdict == REVOKE else _candidate(transitions, target, sight)
+    kind = found["kind"]
     said = {
-        "verdict": verdict, "kind": SCHEMA, "party": _party(sight.caller, party), "policy_version": _policy_version(transitions, sight), "reason": reason,
-        "approved_at": timestamp(sight.now), "valid_from": valid_from.isoformat() if valid_from else None,
+        "verdict": verdict, "kind": kind, "party": _party(sight.caller, party), "policy_version": _policy_version(transitions, kind, sight),
+        "reason": reason, "approved_at": timestamp(sight.now), "valid_from": valid_from.isoformat() if valid_from else None, **found,
     }  # fmt: skip
-    if verdict == REVOKE:
-        found = rows(
-            transitions.projection.connection, "select cell_id, candidate_fingerprint from main.learned_schemas where cell_id = $cell_id", {"cell_id": target}
-        )
-        said |= found[0] if found else {"cell_id": target}
-    else:
-        sql = f"select candidate_fingerprint, evidence_fingerprint, frame_ids from ({fragment('candidates_read')}) where candidate_fingerprint = $target"
-        found = rows(transitions.projection.connection, sql, asked_across(sight) | {"target": target})
-        said |= found[0] if found else _as_approved(transitions, target) or {"candidate_fingerprint": target}
-        said |= {"cell_id": cell_id_of(target)} if verdict == APPROVE else {}
+    if verdict == APPROVE:
+        said["cell_id"] = cell_id_of(kind, target)
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -98,7 +95,7 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
         approvers: the callers' public keys.
 
     Returns:
-        What came of each; the target of an approval is the schema's cell.
+        What came of each; the target of an approval is the cell that it makes.
     """
     told = [as_mapping(place, one) for place, one in enumerate(statements, start=1)]
     scene = Scene(TRANSITIONS[verdict], sight.caller.name, sight.session_id, sight.now)
@@ -108,20 +105,17 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     proposed = transitions.propose("approvals", spoken, scene, made=made)
     approved = [event["candidate_fingerprint"] for event, _ in proposed.accepted] if verdict == APPROVE else []
     learning = Scene(TRANSITIONS[APPROVE], CONSOLIDATION, None, sight.now)
-    found = _candidates_approved(transitions, approved)
-    cells = transitions.propose("cells", [_cell(one) for one in found], learning, made=[{"approval_id": _approval_id(APPROVE, one)} for one in found])
-    links, decisions = _conflicts(transitions, found, learning)
-    if cells.refusals or len(found) != len(approved):
+    found = {name: _candidates_approved(transitions, kind.offered, approved) for name, kind in KINDS.items()}
+    told_cells = [KINDS[name].cell(one) for name, of_kind in found.items() for one in of_kind]
+    approvals = [{"approval_id": _approval_id(APPROVE, one)} for of_kind in found.values() for one in of_kind]
+    cells = transitions.propose("cells", told_cells, learning, made=approvals)
+    links, decisions = _conflicts(transitions, found[SCHEMA], learning)
+    if cells.refusals or len(told_cells) != len(approved):
         raise InputError("what was approved is refused, so nothing was written; look at the rows of 'consolidate' in transition_policies")
     transitions.commit({"approvals": proposed.accepted, "refusals": proposed.refusals, "cells": cells.accepted, "links": links, "decisions": decisions}, scene)
     if approved:
         _settle_conflicts(transitions, learning)
     return [_outcome(outcome, one, verdict) for outcome, one in zip(proposed.outcomes, told, strict=True)]
-
-
-def cell_id_of(candidate_fingerprint: object) -> str:
-    """The cell that a candidate becomes."""
-    return f"{SCHEMA}_{candidate_fingerprint}"
 
 
 def _approval_id(verdict: str, said: Told) -> str:
@@ -132,7 +126,7 @@ def _spoken(told: Told, verdict: str) -> dict[str, Any]:
     """A statement as it is told, with what is not for the one who tells left to be refused."""
     spoken = {"role (given)" if name == "role" else name: value for name, value in told.items() if name != "signature"}
     if verdict == APPROVE:
-        spoken["cell_id"] = cell_id_of(told.get("candidate_fingerprint"))
+        spoken["cell_id"] = cell_id_of(told.get("kind"), told.get("candidate_fingerprint"))
     return spoken
 
 
@@ -150,42 +144,23 @@ def _made(told: Told, signature: object, verdict: str, caller: Caller, approvers
 def offer(transitions: Transitions, sight: Sight) -> None:
     """Put the candidates that may be read from there where the guards look."""
     connection = transitions.projection.connection
-    connection.execute(f"create or replace temp table readable_candidates as {fragment('candidates_read')}", asked_across(sight))
+    for kind in KINDS.values():
+        connection.execute(f"create or replace temp table {kind.offered} as {fragment(kind.read)}", asked_across(sight))
     connection.execute("truncate main.int_offered_candidates")
     connection.execute(f"insert into main.int_offered_candidates by name {fragment('offered_candidates')}")
 
 
-def _candidates_approved(transitions: Transitions, fingerprints: Sequence[str]) -> list[dict[str, Any]]:
+def _candidates_approved(transitions: Transitions, offered: str, fingerprints: Sequence[str]) -> list[dict[str, Any]]:
     if not fingerprints:
         return []
-    sql = "select * from readable_candidates where candidate_fingerprint in (select unnest($names)) order by candidate_fingerprint"
+    sql = f"select * from {offered} where candidate_fingerprint in (select unnest($names)) order by candidate_fingerprint"
     return rows(transitions.projection.connection, sql, {"names": list(fingerprints)})
-
-
-def _cell(candidate: Mapping[str, Any]) -> dict[str, Any]:
-    """The semantic cell that a candidate becomes, the same whoever approves it and when."""
-    entities = f" ({', '.join(candidate['entities'])})" if candidate["entities"] else ""
-    told = {
-        "cell_id": cell_id_of(candidate["candidate_fingerprint"]),
-        "system": "semantic",
-        "content": f"{candidate['scene']}{entities}. To {candidate['goal']}: {candidate['action']}. Outcome: {candidate['outcome']}",
-        "source_ids": candidate["source_ids"],
-        "confidence": candidate["confidence"],
-        "classification": candidate["classification"],
-        "release_to": candidate["release_to"] or None,
-        "metadata": {
-            "kind": SCHEMA,
-            "signature": {name: candidate[name] for name in ("scene", "entities", "goal", "action", "outcome")},
-            **{name: candidate[name] for name in ("concept", "candidate_fingerprint", "signature_fingerprint", "family_fingerprint", "frame_ids")},
-        },
-    }
-    return {name: value for name, value in told.items() if value is not None}
 
 
 def _conflicts(transitions: Transitions, found: Sequence[Mapping[str, Any]], scene: Scene) -> tuple[list[Any], list[Any]]:
     """Links between opposite schemas that have none yet, these among them, and the decision that each comes from (rules M2 and M7)."""
     given = {
-        "cell_ids": [cell_id_of(one["candidate_fingerprint"]) for one in found],
+        "cell_ids": [cell_id_of(SCHEMA, one["candidate_fingerprint"]) for one in found],
         "families": [one["family_fingerprint"] for one in found],
         "outcomes": [one["outcome"] for one in found],
         "policies": [one["policy_version"] for one in found],
@@ -221,15 +196,36 @@ def _settle_conflicts(transitions: Transitions, scene: Scene) -> None:
 
 
 def _outcome(outcome: Outcome, told: Told, verdict: str) -> Outcome:
-    target = cell_id_of(told.get("candidate_fingerprint")) if verdict == APPROVE else told.get("cell_id" if verdict == REVOKE else "candidate_fingerprint")
+    candidate = told.get("candidate_fingerprint")
+    target = {APPROVE: cell_id_of(told.get("kind"), candidate), REJECT: candidate, REVOKE: told.get("cell_id")}[verdict]
     return Outcome(outcome.place, str(target), outcome.outcome, outcome.guard, outcome.code, outcome.requirement)
+
+
+def _candidate(transitions: Transitions, fingerprint: str, sight: Sight) -> dict[str, Any]:
+    """What names a candidate and its evidence; the guards say so where there is none of this fingerprint."""
+    for kind in KINDS.values():
+        sql = f"select candidate_fingerprint, evidence_fingerprint, {kind.evidence} from ({fragment(kind.read)}) where candidate_fingerprint = $target"
+        found = rows(transitions.projection.connection, sql, asked_across(sight) | {"target": fingerprint})
+        if found:
+            return {"kind": kind.name, **found[0]}
+    return _as_approved(transitions, fingerprint) or {"kind": SCHEMA, "candidate_fingerprint": fingerprint}
+
+
+def _learned(transitions: Transitions, cell_id: str) -> dict[str, Any]:
+    """What names something that was learned; the guards say so where the cell is none."""
+    for kind in KINDS.values():
+        sql = f"select cell_id, candidate_fingerprint from main.{kind.learned} where cell_id = $cell_id"
+        found = rows(transitions.projection.connection, sql, {"cell_id": cell_id})
+        if found:
+            return {"kind": kind.name, **found[0]}
+    return {"kind": SCHEMA, "cell_id": cell_id}
 
 
 def _as_approved(transitions: Transitions, fingerprint: str) -> dict[str, Any] | None:
     """What the approval of a candidate said that is none any more."""
     sql = (
-        "select candidate_fingerprint, evidence_fingerprint, frame_ids from main.approvals "
-        "where candidate_fingerprint = $name and verdict <> 'revoke' order by approval_id limit 1"
+        "select kind, candidate_fingerprint, evidence_fingerprint, nullif(frame_ids, []) as frame_ids, nullif(trace_ids, []) as trace_ids "
+        "from main.approvals where candidate_fingerprint = $name and verdict <> 'revoke' order by approval_id limit 1"
     )
     return next(iter(rows(transitions.projection.connection, sql, {"name": fingerprint})), None)
 
@@ -242,9 +238,9 @@ def _party(caller: Caller, party: str | None) -> str | None:
     return party or next(iter(caller.parties), None)
 
 
-def _policy_version(transitions: Transitions, sight: Sight) -> str | None:
+def _policy_version(transitions: Transitions, kind: object, sight: Sight) -> str | None:
     found = rows(transitions.projection.connection, fragment("policies_in_force"), {"clock": sight.clock()})
-    return next((str(policy["policy_version"]) for policy in found if policy["kind"] == SCHEMA), None)
+    return next((str(policy["policy_version"]) for policy in found if policy["kind"] == kind), None)
 
 
 def asked_across(sight: Sight) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from governed_memory.host.configuration import Host, read_host
 from governed_memory.memory.frame_commands import register_frames
 from governed_memory.memory.json_lines import json_lines
 from governed_memory.memory.learning_commands import register_learning, register_records
-from governed_memory.memory.options import add_place, caller_of, instant_of, opened
+from governed_memory.memory.options import add_place, caller_of, instant_of, opened, tell_outcomes
 from governed_memory.memory.proposal_commands import register_proposals
 from governed_memory.memory.proposals import Outcome
 from governed_memory.memory.recall import Sight
@@ -117,21 +117,6 @@ def run_show(arguments: argparse.Namespace) -> int:
         if value not in (None, []):
             print(f"{name:18}{one_line(json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list) else str(value))}")
     return 0
-
-
-def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
-    """Print what came of each thing; 1 where something was refused."""
-    for outcome in outcomes:
-        if as_json:
-            print(json.dumps({name: getattr(outcome, name) for name in outcome.__slots__}, ensure_ascii=False))
-        elif outcome.outcome == "refused":
-            print(f"{outcome.place}: refused: {outcome.code}: expected that {outcome.requirement}", file=sys.stderr)
-        else:
-            print(one_line(f"{outcome.place}: {outcome.outcome} {outcome.target_id}"))
-    counts = {what: sum(outcome.outcome == what for outcome in outcomes) for what in ("written", "held", "refused")}
-    if not as_json:
-        print(", ".join(f"{count} {what}" for what, count in counts.items()))
-    return 1 if counts["refused"] else 0
 
 
 def _sight(arguments: argparse.Namespace, host: Host | None) -> Sight:

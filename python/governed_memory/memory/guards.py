@@ -19,6 +19,7 @@ NAMES = {
     "annotations": ("target_id",),
     "frames": ("steps",),
     "replays": ("frame_id",),
+    "traces": ("source_ids",),
     "approvals": ("cell_id",),
     "proposals": (),
 }

@@ -1,7 +1,9 @@
 """An inbox: files that other systems put in a folder, taken into memory. Identifiers are made of content, so it may run twice, in any order and
 after any crash, and takes nothing twice.
 
-    NAME.cells.jsonl, NAME.links.jsonl, NAME.annotations.jsonl, NAME.frames.jsonl      one object a line, as `gmem memory write` and so on read them
+    NAME.cells.jsonl, NAME.links.jsonl, NAME.annotations.jsonl, NAME.frames.jsonl, NAME.traces.jsonl
+
+One object a line, as `gmem memory write` and so on read them.
 
 Files whose names begin with a dot are still being written, and left alone.
 """
@@ -23,7 +25,7 @@ from governed_memory.memory.proposals import Outcome
 from governed_memory.memory.store import MemoryStore
 
 # What others may name comes first.
-ORDER = ("cells", "links", "annotations", "frames")
+ORDER = ("cells", "links", "annotations", "frames", "traces")
 AT_ONCE = 50_000
 Put = Callable[..., list[Outcome]]
 
@@ -59,7 +61,7 @@ def ingest(memory: MemoryStore, inbox: Path, *, principal: str, session_id: str 
     if not inbox.is_dir():
         raise InputError(f"{str(inbox)!r} is no folder; name the one that other systems put files in")
     done = Ingested()
-    for stream, write in zip(ORDER, (memory.write, memory.link, memory.annotate, memory.bind), strict=True):
+    for stream, write in zip(ORDER, (memory.write, memory.link, memory.annotate, memory.bind, memory.record_traces), strict=True):
         put: Put = partial(write, principal=principal, session_id=session_id, now=now)
         told = list(_told(inbox, stream, done))
         waiting: list[_Told] = []

@@ -1,14 +1,17 @@
-"""What the commands of memory have in common: which memory, who calls, and when."""
+"""What the commands of memory have in common: which memory, who calls and when, and how outcomes are told."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import os
+import sys
 from pathlib import Path
 
-from governed_memory.errors import InputError, shown
+from governed_memory.errors import InputError, one_line, shown
 from governed_memory.host.configuration import Caller, Host
+from governed_memory.memory.proposals import Outcome
 from governed_memory.memory.store import MemoryStore
 
 DEFAULT_PLACE = "memory"
@@ -69,3 +72,18 @@ def caller_of(arguments: argparse.Namespace, host: Host | None) -> Caller:
         InputError: the host file names no such caller.
     """
     return host.caller(arguments.principal) if host and host.callers else Caller(arguments.principal, (arguments.principal,), "inside")
+
+
+def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
+    """Print what came of each thing; 1 where something was refused."""
+    for outcome in outcomes:
+        if as_json:
+            print(json.dumps({name: getattr(outcome, name) for name in outcome.__slots__}, ensure_ascii=False))
+        elif outcome.outcome == "refused":
+            print(f"{outcome.place}: refused: {outcome.code}: expected that {outcome.requirement}", file=sys.stderr)
+        else:
+            print(one_line(f"{outcome.place}: {outcome.outcome} {outcome.target_id}"))
+    counts = {what: sum(outcome.outcome == what for outcome in outcomes) for what in ("written", "held", "refused")}
+    if not as_json:
+        print(", ".join(f"{count} {what}" for what, count in counts.items()))
+    return 1 if counts["refused"] else 0

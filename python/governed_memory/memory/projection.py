@@ -19,14 +19,14 @@ from governed_memory.warehouse import build, columns, derivation, open_memory
 
 # Each stream's table and key, the model of its events, and the model that refuses some.
 KEYS = {
-    "cells": "cell_id", "links": "link_id", "annotations": "annotation_id", "frames": "frame_id", "replays": "replay_id", "approvals": "approval_id",
-    "proposals": "proposal_id",
+    "cells": "cell_id", "links": "link_id", "annotations": "annotation_id", "frames": "frame_id", "replays": "replay_id", "traces": "trace_id",
+    "approvals": "approval_id", "proposals": "proposal_id",
 }  # fmt: skip
 EVENTS = {stream: f"int_{key.removesuffix('_id')}_events" for stream, key in KEYS.items()}
 REFUSALS = {stream: f"{KEYS[stream].removesuffix('_id')}_refusals" for stream in KEYS}
 DERIVED = (
     "cell_terms", "cell_link_weights", "int_expiries", "int_bound_steps", "int_replay_findings", "frame_states", "frame_lineage", "schema_evidence",
-    "learned_schemas", "memory_records", "int_revoked_lineage", "graph_nodes", "graph_edges",
+    "learned_schemas", "memory_records", "int_revoked_lineage", "skill_evidence", "learned_skills", "skill_lineage", "graph_nodes", "graph_edges",
 )  # fmt: skip
 # Seeds that reads of memory ask.
 SEEDS = ("classifications", "consolidation_policies", "adjacencies")

@@ -18,8 +18,8 @@ from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
 MADE = {"recorded_at", "principal", "session_id", "transition", "terms", "fingerprint", "expires_at", "approval_id", "is_signed"}
-MARKS = {"cells": "c", "links": "l", "annotations": "a", "frames": "f", "replays": "r", "approvals": "p", "proposals": "o"}
-TIMES = ("created_at", "effective_at", "starts_at", "ends_at", "approved_at")
+MARKS = {"cells": "c", "links": "l", "annotations": "a", "frames": "f", "replays": "r", "traces": "t", "approvals": "p", "proposals": "o"}
+TIMES = ("created_at", "effective_at", "starts_at", "ends_at", "ended_at", "approved_at")
 
 
 @dataclass(frozen=True, slots=True)

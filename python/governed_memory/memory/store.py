@@ -20,6 +20,7 @@ from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
 from governed_memory.memory.recall import PARTS, CellGroups, Sight, cell_groups, due, readable, recalled, shown
 from governed_memory.memory.trace import AGENTS, MOST_STEPS, MOST_THINGS, Trace, traced
+from governed_memory.memory.traces import recorded
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
 from governed_memory.warehouse import fragment, plain_frame, rows
 
@@ -136,6 +137,17 @@ class MemoryStore:
         self._transitions.commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
         return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
 
+    def record_traces(
+        self, traces: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
+    ) -> list[Outcome]:
+        """Record execution traces, as `write` does: skill, steps, succeeded, executor, ended_at, and what else the model `traces` has (rule M8).
+
+        A step has tool, inputs, result and succeeded, in the order in which tools were called; of inputs and result the hashes are kept, which
+        may be told in their place as inputs_hash and result_hash. A trace that holds a model's output alone is kept, and is evidence of nothing.
+        """
+        given = [as_mapping(place, one) for place, one in enumerate(rows_of(traces), start=1)]
+        return self._transitions.put("traces", recorded(given), Scene("trace", principal, session_id, now or self._clock()), asks_again=asks_again)
+
     def tell(self, stream: str, told: Iterable[Told], sight: Sight) -> list[Outcome]:
         """Write cells, link them or bind them for somebody who knows only what they may read from their session.
 
@@ -155,7 +167,7 @@ class MemoryStore:
         return self._transitions.put(stream, bound(self._projection, given, scene.sight) if stream == "frames" else given, scene)
 
     def candidates(self, sight: Sight) -> list[dict[str, Any]]:
-        """What could be learned from frames, as far as the caller may read the evidence (rules M6 and M7). The read leaves an event.
+        """What could be learned, schemas and then skills, as far as the caller may read the evidence (rules M6 to M8). The read leaves an event.
 
         Raises:
             InputError: as `recall`.
@@ -217,7 +229,7 @@ class MemoryStore:
     def statement(
         self, verdict: str, target: str, sight: Sight, *, reason: str, party: str | None = None, valid_from: datetime.date | None = None
     ) -> dict[str, Any]:
-        """What the caller would sign: 'approve' or 'reject' of a candidate, by its fingerprint, or 'revoke' of a schema, by its cell_id (rule M7).
+        """What the caller would sign: 'approve' or 'reject' of a candidate, by its fingerprint, or 'revoke' of what was learned, by its cell_id (rule M7).
 
         Args:
             verdict: one of the three.
@@ -399,7 +411,7 @@ class MemoryStore:
         self.witness.note(sight.caller.name, [read], sight.now)
 
     def table(self, name: str) -> polars.DataFrame:
-        """A derived table as a polars frame: cells, links, annotations, frames or replays, whoever may read what; for operators (rule G8).
+        """A derived table as a polars frame: cells, links, annotations, frames, replays or traces, whoever may read what; for operators (rule G8).
 
         Raises:
             InputError: there is no such table, or the log cannot be read.

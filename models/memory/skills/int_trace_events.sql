@@ -1,0 +1,1 @@
+{{ governed_memory.log_events('traces', governed_memory.relation('stg_log_traces')) }}

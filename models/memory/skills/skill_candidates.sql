@@ -1,0 +1,1 @@
+{{ governed_memory.skill_candidates('(select built_at from ' ~ governed_memory.relation('stg_build') ~ ')') }}

@@ -1,0 +1,1 @@
+{{ governed_memory.log_rows('traces') }}
