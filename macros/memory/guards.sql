@@ -55,6 +55,16 @@
     [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z
 {%- endmacro %}
 
+{#- What the guards look at in a build: of all that the log holds the events that count. What was told of an identifier after another told of it is
+    none of them, and `refusals` says so. A writer puts the events that it is asked to write in this place. -#}
+{% macro held_events(stream) -%}
+    select
+        row_number() over (order by told.writer, told.seq) as place,
+        told.event
+    from {{ governed_memory.relation('stg_log_' ~ stream) }} as told
+    inner join {{ governed_memory.relation(stream) }} as held on told.writer = held.writer and told.seq = held.seq
+{%- endmacro %}
+
 {#- Rows with `event` as JSON, as clauses to begin a model with; the last of them, `judged`, has place, the event's fields, how long it is
     (event_bytes), and whether it has a field that the stream has not (has_unknown_field) or one of another type than its own (has_malformed_field).
 

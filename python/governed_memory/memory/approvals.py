@@ -103,7 +103,9 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     transitions.commit({"approvals": proposed.accepted, "refusals": proposed.refusals, "cells": cells.accepted, "links": links, "decisions": decisions}, scene)
     if approved:
         _settle_conflicts(transitions, learning)
-    return [_outcome(outcome, one, verdict) for outcome, one in zip(proposed.outcomes, told, strict=True)]
+    transitions.projection.catch_up()
+    _offer(transitions, sight)
+    return [_outcome(outcome, one, verdict) for outcome, one in zip(transitions.settled("approvals", proposed, scene), told, strict=True)]
 
 
 def cell_id_of(candidate_fingerprint: object) -> str:

@@ -6,7 +6,7 @@ What this process writes itself waits in `pending` until somebody reads the tabl
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
@@ -47,6 +47,7 @@ class Projection:
 
     Attributes:
         connection: the database in memory that holds them.
+        read: how many rows of each stream were read from the log; those that this process wrote are mostly not.
     """
 
     def __init__(self, log: Path, heads: Path | None, *, until: Positions | None = None) -> None:
@@ -62,6 +63,7 @@ class Projection:
         """
         self._log, self._heads, self._until = log, heads, until
         self._seen: Positions = {}
+        self.read: Counter[str] = Counter()
         self._pending: dict[str, list[tuple[str, int, bytes]]] = defaultdict(list)
         self._pending_held: dict[tuple[str, str], tuple[str, str | None]] = {}
         self._is_held_empty = True
@@ -93,6 +95,7 @@ class Projection:
             while chunk := [(row.writer, row.seq, row.event) for row in islice(of_one, AT_ONCE)]:
                 self._add(stream, chunk)
                 self._seen[writer, stream] = chunk[-1][1]
+                self.read[stream] += len(chunk)
 
     def wrote(self, writer: str, stream: str, seqs: range, events: Sequence[tuple[Mapping[str, Any], bytes]]) -> None:
         """Take note of what this process has just committed: each event, and as it was written."""
@@ -130,6 +133,11 @@ class Projection:
             self.fill("main.int_held", polars.DataFrame(found, HELD, orient="row"))
         self._is_held_empty = not found
         return {(stream, name): fingerprint for stream, name, fingerprint, *_ in found}
+
+    def writers_of(self, stream: str, names: Collection[str]) -> dict[str, str]:
+        """{id: the writer whose event of it counts}, of those of these identifiers that are in the tables."""
+        sql = f"select {KEYS[stream]}, writer from main.{stream} where {KEYS[stream]} in (select unnest($names))"
+        return dict(self.connection.execute(sql, {"names": list(names)}).fetchall())
 
     def fill(self, table: str, rows: polars.DataFrame) -> None:
         """Put rows in a table in place of all that it holds."""

@@ -133,6 +133,7 @@ class MemoryStore:
         if links.refusals:
             raise InputError("replay links are refused, so nothing was written; look at the rows of 'replay' in transition_policies")
         self._transitions.commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
+        of_frame = dict(zip(told, self._transitions.settled("replays", replays, scene), strict=True))
         return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
 
     def tell(self, stream: str, told: Iterable[Told], sight: Sight) -> list[Outcome]:
