@@ -50,6 +50,11 @@
     judged.event_bytes > 33554432
 {%- endmacro %}
 
+{#- A name that no list, message or index is made for. -#}
+{% macro is_too_long_a_name(name) -%}
+    length({{ name }}) > 200
+{%- endmacro %}
+
 {#- An instant as events write it. An engine reads more as one: 'epoch', 'infinity', 2026-1-1. -#}
 {% macro instant_pattern() -%}
     [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z

@@ -15,15 +15,13 @@ from governed_memory.host.configuration import Caller
 from governed_memory.host.keys import Keys
 from governed_memory.log import canonical_event, timestamp
 from governed_memory.memory.proposals import Outcome, Scene, written
-from governed_memory.memory.recall import Sight
+from governed_memory.memory.recall import CONSOLIDATION, Sight
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, control
 from governed_memory.warehouse import fragment, rows
 
 APPROVE, REJECT, REVOKE = "approve", "reject", "revoke"
 TRANSITIONS = {APPROVE: "consolidate", REJECT: "reject", REVOKE: "revoke"}
 SCHEMA = "schema"
-# Who writes what an approval makes: nobody's session, so that two who approve one candidate at once write the same. Who approved stands in `approvals`.
-CONSOLIDATION = "consolidation"
 # What a signature is over. Who the principal is and in which role comes from the host file, and not from what is told.
 SAID = (
     "verdict", "kind", "cell_id", "candidate_fingerprint", "evidence_fingerprint", "frame_ids", "party", "policy_version", "reason", "approved_at",
@@ -94,7 +92,8 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     made = [_made(one, of_one.get("signature"), verdict, sight.caller, approvers) for one, of_one in zip(spoken, told, strict=True)]
     proposed = transitions.propose("approvals", spoken, scene, made=made)
     approved = [event["candidate_fingerprint"] for event, _ in proposed.accepted] if verdict == APPROVE else []
-    learning = Scene(TRANSITIONS[APPROVE], CONSOLIDATION, None, sight.now)
+    # Who approved stands in `approvals`.
+    learning = Scene(TRANSITIONS[APPROVE], CONSOLIDATION, None, sight.now, is_own=True)
     found = _candidates_approved(transitions, approved)
     cells = transitions.propose("cells", [_cell(one) for one in found], learning, made=[{"approval_id": _approval_id(APPROVE, one)} for one in found])
     links, decisions = _conflicts(transitions, found, learning)

@@ -13,7 +13,7 @@ from typing import Any
 from governed_memory.errors import InputError
 from governed_memory.log import canonical_event, expect_text, timestamp
 from governed_memory.memory.projection import KEYS
-from governed_memory.memory.recall import Sight
+from governed_memory.memory.recall import Sight, expect_other_than_own
 from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
@@ -53,6 +53,7 @@ class Scene:
         session_id: the session; None outside of any.
         now: the instant; in UTC, if it names no zone.
         sight: from where they know other cells; None for an operator, who knows all of them.
+        is_own: whether memory itself asks, under a name that nobody else may have.
     """
 
     transition: str
@@ -60,15 +61,18 @@ class Scene:
     session_id: str | None
     now: datetime.datetime
     sight: Sight | None = None
+    is_own: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a transition of nobody.
 
         Raises:
-            InputError: the principal is no text, or blank.
+            InputError: the principal is no text, blank, or memory's own.
         """
         if not expect_text("principal", self.principal).strip():
             raise InputError("principal: is blank; name the authenticated one who asks")
+        if not self.is_own:
+            expect_other_than_own(self.principal)
 
     @cached_property
     def at(self) -> str:

@@ -44,12 +44,12 @@ class Transitions:
         """Bring the two together."""
         self.writer, self.projection = writer, projection
 
-    def put(self, stream: str, told: Iterable[Told], scene: Scene, *, asks_again: bool = False) -> list[Outcome]:
+    def put(self, stream: str, told: Iterable[Told], scene: Scene, *, asks_again: bool = False, places: Sequence[int] | None = None) -> list[Outcome]:
         """Put what is told before the guards and write what passes, with a note of each refusal, in one step.
 
-        `asks_again`: not of those of the integrity guard, since what is missing may come.
+        `asks_again`: not of those of the integrity guard, since what is missing may come. `places`: as `propose` takes them.
         """
-        proposed = self.propose(stream, told, scene)
+        proposed = self.propose(stream, told, scene, places)
         refused = [outcome for outcome in proposed.outcomes if outcome.code]
         noted = [note for outcome, note in zip(refused, proposed.refusals, strict=True) if not (asks_again and outcome.guard == "integrity")]
         self.commit({stream: proposed.accepted, "refusals": noted}, scene)
