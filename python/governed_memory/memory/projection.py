@@ -67,6 +67,7 @@ class Projection:
         self._pending: dict[str, list[tuple[str, int, bytes]]] = defaultdict(list)
         self._pending_held: dict[tuple[str, str], tuple[str, str | None]] = {}
         self._is_held_empty = True
+        self._filled: Counter[str] = Counter()
         self.connection = open_memory()
         # What a checkpoint would write is in the log; without one, a big transaction ends in a tenth of the time.
         self.connection.execute("set checkpoint_threshold = '1 TB'")
@@ -141,13 +142,16 @@ class Projection:
 
     def fill(self, table: str, rows: polars.DataFrame) -> None:
         """Put rows in a table in place of all that it holds."""
-        self._empty(table)
-        if len(rows):
+        self._empty(table, self._filled[table])
+        self._filled[table] = len(rows)
+        if len(rows) == 1:
+            # In half the time, and most writes are of one thing.
+            self.connection.execute(f"insert into {table} values ({', '.join('?' * rows.width)})", rows.row(0))
+        elif len(rows):
             self.connection.from_arrow(rows.__arrow_c_stream__()).insert_into(table)
 
-    def _empty(self, table: str) -> None:
-        held = self.connection.execute(f"select count(*) from {table}").fetchone()
-        if held and held[0] > MANY:
+    def _empty(self, table: str, size: int) -> None:
+        if size > MANY:
             self.connection.execute(f"create or replace table {table} as from {table} limit 0")
         else:
             self.connection.execute(f"truncate {table}")
@@ -169,7 +173,7 @@ class Projection:
             if stream == "links":
                 self._add_link_weights()
             for table in (f"fresh.stg_log_{stream}", f"fresh.{stream}"):
-                self._empty(table)
+                self._empty(table, len(told))
             connection.execute("commit")
         except BaseException:
             connection.execute("rollback")

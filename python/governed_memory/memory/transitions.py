@@ -121,8 +121,7 @@ class Transitions:
 def _event(stream: str, place: int, told: object, scene: Scene, made: Told | None) -> tuple[dict[str, Any], bytes]:
     fields = as_mapping(place, told)
     try:
-        event = event_of(stream, fields, scene, made)
-        return event, canonical_event(event)
+        return event_of(stream, fields, scene, made)
     except InputError as error:
         raise InputError(f"item {place}: {error}") from None
 
