@@ -22,7 +22,7 @@ from memory_stores import ANN, NOON, cell, derived, frame, later, race, sight, w
 from governed_memory.cli import main
 from governed_memory.log import LogWriter, canonical_event, positions, timestamp
 from governed_memory.memory import MemoryStore
-from governed_memory.memory.built import INDEXES, REACHED, edited_rows
+from governed_memory.memory.built import INDEXES, REACHED, edited_rows, replaced_reads
 from governed_memory.memory.projection import KEYS, Projection
 
 MODELS = ("path:models/memory", "path:models/staging/memory", "path:seeds/memory", "stg_build")
@@ -145,6 +145,21 @@ def test_every_edit_of_a_built_table_is_found(place: Path, built: Path, tmp_path
             connection.execute(edit)
         assert list(edited_rows(place / "log", path)), edit
         path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("live_cells", "create or replace view main.live_cells as select cells.*, 'active' as state, 1.0 as strength from main.cells"),
+        ("learned_schemas", "create or replace view main.learned_schemas as select cell_id from main.cells"),
+        ("readable_cells", "create or replace macro main.readable_cells(caller, session) as table (select * from main.cells)"),
+    ],
+)
+def test_a_read_that_was_replaced_in_a_built_database_is_found(built: Path, copy: Path, name: str, edit: str) -> None:
+    assert list(replaced_reads(built)) == []
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute(edit)
+    assert list(replaced_reads(copy)) == [f"{copy}: {name}: is not what the model of that name says; build it again"]
 
 
 @pytest.mark.parametrize(

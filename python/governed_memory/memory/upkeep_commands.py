@@ -10,7 +10,7 @@ from pathlib import Path
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
 from governed_memory.log import archive, prune, seal, sign_heads, timestamp, verify
-from governed_memory.memory.built import edited_rows
+from governed_memory.memory.built import edited_rows, replaced_reads
 from governed_memory.memory.ingest import ORDER, ingest
 from governed_memory.memory.options import add_folder, add_place, caller_of, folder_of, instant_of, opened
 from governed_memory.warehouse import build, open_memory
@@ -23,7 +23,7 @@ def register_upkeep(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add these commands to those of memory."""
     check = verbs.add_parser("verify", help="whether the log is whole, and a build of it unedited; names the first bad row")
     add_folder(check)
-    check.add_argument("--built", metavar="FILE", help="also compare the tables of this built database")
+    check.add_argument("--built", metavar="FILE", help="also compare the tables and views of this built database")
     check.add_argument("--noted", metavar="DIR", help="also hold the heads against copies noted elsewhere")
     check.set_defaults(run=run_verify)
     inbox = verbs.add_parser("ingest", help="take in the files of a folder; safe to run twice")
@@ -51,7 +51,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     found = verify(log, None, host.keys if host else None, Path(arguments.noted) if arguments.noted else None)
     problems = [str(problem) for problem in found.problems]
     if arguments.built and not problems:
-        problems += edited_rows(log, Path(arguments.built))
+        problems += [*edited_rows(log, Path(arguments.built)), *replaced_reads(Path(arguments.built))]
     for line in [*problems, *found.notices]:
         print(one_line(str(line)))
     print(f"{sum(found.rows.values())} rows, {'whole' if not problems else f'{len(problems)} problem(s)'}")
