@@ -465,7 +465,7 @@ def test_cells_that_name_one_another_in_a_circle_stay_out_and_nothing_else(tmp_p
 def test_what_is_past_its_time_is_archived_and_removed_and_memory_stays_whole(
     tmp_path: Path, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with MemoryStore(place) as store:
+    with MemoryStore(place, clock=lambda: NOON) as store:
         written(store, cell("c1", "printer"), cell("c2", "printer"))
         recalled(store, "printer")
     asked = ["--memory", str(place), "--now"]
