@@ -64,9 +64,24 @@
     judged.event_bytes > 33554432
 {%- endmacro %}
 
+{#- A name that no list, message or index is made for. -#}
+{% macro is_too_long_a_name(name) -%}
+    length({{ name }}) > 200
+{%- endmacro %}
+
 {#- An instant as events write it. An engine reads more as one: 'epoch', 'infinity', 2026-1-1. -#}
 {% macro instant_pattern() -%}
     [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z
+{%- endmacro %}
+
+{#- What the guards look at in a build: of all that the log holds the events that count. What was told of an identifier after another told of it is
+    none of them, and `refusals` says so. A writer puts the events that it is asked to write in this place. -#}
+{% macro held_events(stream) -%}
+    select
+        row_number() over (order by told.writer, told.seq) as place,
+        told.event
+    from {{ governed_memory.relation('stg_log_' ~ stream) }} as told
+    inner join {{ governed_memory.relation(stream) }} as held on told.writer = held.writer and told.seq = held.seq
 {%- endmacro %}
 
 {#- Rows with `event` as JSON, as clauses to begin a model with; the last of them, `judged`, has place, the event's fields, how long it is

@@ -181,11 +181,13 @@ full join ({{ governed_memory.verdicts() }}) as said on found.candidate_fingerpr
     end
 {%- endmacro %}
 
+{#- What was said of each candidate. Each of the two refuses the other that comes later, so where there are both, they were said at once: then the
+    approval counts, since its cell may have been read, and whoever rejected can revoke it. -#}
 {% macro verdicts() -%}
     select
         candidate_fingerprint,
         bool_or(verdict = 'approve') as is_approved,
-        bool_or(verdict = 'reject') as is_rejected,
+        bool_or(verdict = 'reject') and not bool_or(verdict = 'approve') as is_rejected,
         bool_or(verdict = 'revoke') as is_revoked
     from {{ governed_memory.relation('approvals') }}
     where candidate_fingerprint is not null

@@ -47,7 +47,8 @@
             'link_id': 'varchar'
         },
         'reads': {
-            'read_kind': 'varchar', 'query': 'varchar', 'outcome': 'varchar', 'found_ids': 'varchar[]', 'is_global': 'boolean', 'on_date': 'date'
+            'read_kind': 'varchar', 'query': 'varchar', 'outcome': 'varchar', 'found_ids': 'varchar[]', 'is_global': 'boolean', 'on_date': 'date',
+            'asked_at': 'timestamp'
         },
         'refusals': {
             'stream': 'varchar', 'target_id': 'varchar', 'guard': 'varchar', 'code': 'varchar', 'place': 'bigint'

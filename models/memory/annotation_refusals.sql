@@ -12,6 +12,7 @@ conditions as (
             'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.annotation_id'),
+            'id_too_long': governed_memory.is_too_long_a_name('judged.annotation_id'),
             'kind_unknown': "coalesce(judged.kind, '') not in ('note', 'decay', 'doubt', 'trust')",
             'half_life_missing': "judged.kind = 'decay' and not coalesce(judged.half_life_seconds > 0, false)",
             'reason_missing': 'coalesce(' ~ governed_memory.is_blank('judged.reason') ~ ', true)',

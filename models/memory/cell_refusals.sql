@@ -17,6 +17,7 @@ conditions as (
             'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.cell_id'),
+            'id_too_long': governed_memory.is_too_long_a_name('judged.cell_id'),
             'system_unknown': 'systems.system is null',
             'content_missing': 'coalesce(' ~ governed_memory.is_blank('judged.content') ~ ', true)',
             'content_too_long': 'strlen(judged.content) > 16777216',

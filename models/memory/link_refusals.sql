@@ -21,6 +21,7 @@ conditions as (
             'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.link_id'),
+            'id_too_long': governed_memory.is_too_long_a_name('judged.link_id'),
             'link_type_unknown': 'types.link_type is null',
             'weight_out_of_range': 'not judged.weight between 0 and 1',
             'self_link': 'judged.from_cell_id = judged.to_cell_id',

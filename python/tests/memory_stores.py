@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,20 @@ def recalled(store: MemoryStore, query: str, now: datetime.datetime = NOON, **mo
 def events(place: Path, *streams: str) -> list[dict[str, Any]]:
     """The events of streams in the log of a memory."""
     return [json.loads(row.event) for row in rows_since(place / "log", None, {}, streams)]
+
+
+def race(one: MemoryStore, other: MemoryStore, tell: Callable[[MemoryStore, int], Any]) -> list[Any]:
+    """Both tell before either sees what the other tells: the one does right before the other's rows go into the log. What each was told."""
+    append, told = other._writer.append, {}
+
+    def late(*given: Any) -> Any:
+        other._writer.append = append  # type: ignore[method-assign]
+        told[0] = tell(one, 0)
+        return append(*given)
+
+    other._writer.append = late  # type: ignore[method-assign]
+    told[1] = tell(other, 1)
+    return [told[0], told[1]]
 
 
 def tables(store: MemoryStore, *, but: Iterable[str] = ("cell_number",)) -> dict[str, list[tuple[Any, ...]]]:

@@ -6,6 +6,7 @@ import datetime
 import json
 import re
 import shlex
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from governed_memory.cli import main
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
-from governed_memory.log import LogWriter, canonical_event, read_heads, rows_at, rows_since
+from governed_memory.log import LogWriter, canonical_event, positions, read_heads, rows_at, rows_since
 from governed_memory.memory import MemoryStore
 from governed_memory.memory.frames import Replayed
 from governed_memory.memory.proposals import remade_fingerprint
@@ -83,7 +84,8 @@ def replay(store: MemoryStore, *frame_ids: str) -> list[Replayed]:
 
 
 def rows(place: Path, *streams: str) -> Counter[str]:
-    return Counter(row.stream for row in rows_since(place / "log", None, {}, streams or None))
+    reached = positions(place / "log")
+    return Counter({stream: seq for (_, stream), seq in reached.items() if not streams or stream in streams})
 
 
 def linked(store: MemoryStore, frame_id: str) -> list[str]:
@@ -97,6 +99,15 @@ def tamper(place: Path, old: str, new: str, stream: str = "cells") -> None:
     held = segment.read_bytes()
     assert held.count(old.encode()) >= 1
     segment.write_bytes(held.replace(old.encode(), new.encode()))
+
+
+def chained_again(place: Path) -> None:
+    """What somebody leaves who may write the log and its heads: edited rows whose chain is as it should be."""
+    reached = positions(place / "log")
+    told = {stream: [row.event for row in rows_at(place / "log", None, {(writer, stream): range(1, seq + 1)})] for (writer, stream), seq in reached.items()}
+    shutil.rmtree(place)
+    with LogWriter(place / "log") as writer:
+        writer.append(told, "2026-10-01T13:00:00Z")
 
 
 # Binding ---------------------------------------------------------------------------------------------------------------------------------
@@ -298,12 +309,16 @@ def test_a_log_edited_before_it_is_opened_is_found_whatever_fingerprint_it_state
         ids = cells(store, "jam on floor 2", "restart it now", "it prints again")
         frame = bind(store, ids)
     tamper(place, "restart it now", "restart it NOW")
+    with pytest.raises(InputError, match="row 2 was changed"):
+        MemoryStore(place)
+    chained_again(place)
     with MemoryStore(place) as store:
         [outcome] = replay(store, frame)
         assert (outcome.failed_position, outcome.reason) == (2, "event_changed")
     [row] = rows_at(place / "log", None, {("w001", "cells"): [2]})
     event = json.loads(row.event)
     tamper(place, event["fingerprint"], remade_fingerprint("cells", event))
+    chained_again(place)
     with MemoryStore(place) as store:
         [outcome] = replay(store, frame)
         assert (outcome.outcome, outcome.failed_position, outcome.reason) == ("written", 2, "fingerprint_changed")
@@ -319,6 +334,7 @@ def test_the_order_of_the_source_is_kept_or_the_step_out_of_it_is_named(place: P
         frame = bind(store, ids[::-1])
         assert order(store, frame) == ids
     tamper(place, "2026-10-01T10:00", "2026-10-01T11:30")
+    chained_again(place)
     with MemoryStore(place) as store:
         [outcome] = replay(store, frame)
         assert (outcome.verified_steps, outcome.failed_position, outcome.failed_cell_id, outcome.reason) == (1, 2, ids[1], "out_of_order")
@@ -454,6 +470,9 @@ def test_the_command_binds_replays_and_shows(place: Path, tmp_path: Path, capsys
     assert shown.index(ids[0]) < shown.index(ids[1])
     assert "complete" in shown
     tamper(place, "restart", "RESTART")
+    assert main(["frame", "replay", bound["target_id"], *common]) == 2
+    assert "cells.000001.jsonl: row 2 was changed" in capsys.readouterr().err
+    chained_again(place)
     assert main(["frame", "replay", bound["target_id"], *common]) == 1
     assert f"incomplete, 1 verified, 0 linked; step 2, {ids[1]}: event_changed" in capsys.readouterr().out
     assert main(["frame", "show", bound["target_id"], "--memory", str(place), "--principal", "bob", "--session", "s1"]) == 1
@@ -472,7 +491,8 @@ def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pyt
     for command, arguments, printed in asked:
         if command == "gmem":
             main(shlex.split(arguments))
-            assert capsys.readouterr().out == printed
+            told = capsys.readouterr()
+            assert told.out + told.err == printed
         else:
             subprocess.run([command, *shlex.split(arguments)], check=True)
 
@@ -534,6 +554,7 @@ def test_a_build_derives_the_same_states_and_its_tests_hold_until_a_link_is_forg
         store._projection.catch_up()
         expected = store._projection.connection.execute(f"select {columns} from main.frame_states order by frame_id").fetchall()
     assert {(row[0], row[2]) for row in expected} == {(complete, "complete"), (broken, "incomplete"), (waiting, "not_replayed")}
+    chained_again(place)
     folder = tmp_path / "dbt"
     folder.mkdir()
     built = build(place, folder, "+path:models/memory", "path:seeds/memory", "path:tests/memory")

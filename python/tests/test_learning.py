@@ -20,6 +20,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from learning_houses import HOUR, JAM, NOON, House
+from memory_stores import race
 
 from governed_memory.cli import main
 from governed_memory.errors import InputError
@@ -164,42 +165,41 @@ def test_the_same_fingerprint_twice_is_the_first_object(learned: House) -> None:
     assert learned.candidates()[0]["candidate_fingerprint"] != fingerprint
 
 
-def test_two_who_approve_at_once_make_one_object(learned: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_who_approve_at_once_make_one_object(learned: House) -> None:
     fingerprint = learned.candidates()[0]["candidate_fingerprint"]
+    by = [("kim", NOON), ("lee", NOON + HOUR)]
     with MemoryStore(learned.place) as other:
-        with monkeypatch.context() as patched:
-            # As if each had read before the other wrote.
-            patched.setattr(other._projection, "read_others", lambda: None)
-            assert learned.decide("approve", fingerprint).outcome == "written"
-            assert learned.decide("approve", fingerprint, "lee", store=other, now=NOON + HOUR).outcome == "written"
+        told = race(learned.store, other, lambda store, which: learned.decide("approve", fingerprint, by[which][0], store=store, now=by[which][1]))
+        assert [outcome.outcome for outcome in told] == ["written", "held"]
         assert learned.rows("approvals", "cells") == Counter(approvals=2, cells=8)
         assert other.records() == learned.store.records()
     assert [record["record_id"] for record in learned.store.records()] == [f"schema_{fingerprint}"]
     assert learned.table("select principal from main.approvals") == [("kim",)]
 
 
-def test_two_who_approve_opposites_at_once_leave_a_conflict(learned: House, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first", ["approve", "reject"])
+def test_of_an_approval_and_a_rejection_at_once_the_approval_counts_and_the_other_is_told(learned: House, first: str) -> None:
+    fingerprint = learned.candidates()[0]["candidate_fingerprint"]
+    verdicts = ["approve", "reject"] if first == "approve" else ["reject", "approve"]
+    with MemoryStore(learned.place) as other:
+        told = race(learned.store, other, lambda store, which: learned.decide(verdicts[which], fingerprint, ("kim", "lee")[which], store=store))
+        found = dict(zip(verdicts, told, strict=True))
+        assert found["approve"].outcome == "written"
+        # A rejection that was told before the approval was to be seen has been told so; candidates say what counts.
+        assert (found["reject"].outcome, found["reject"].code) == (("refused", "candidate_approved") if first == "approve" else ("written", None))
+        assert learned.decide("reject", fingerprint, "lee", store=other).code == "candidate_approved"
+        assert learned.decide("approve", fingerprint, store=other).outcome == "held"
+    assert learned.candidates()[0]["state"] == "approved"
+    assert [record["record_id"] for record in learned.store.records()] == [f"schema_{fingerprint}"]
+
+
+def test_two_who_approve_opposites_at_once_leave_a_conflict(learned: House) -> None:
     for number in range(3, 6):
         learned.frame(number, outcome="it jams again")
-    one, two = (candidate["candidate_fingerprint"] for candidate in learned.candidates())
+    opposites = [candidate["candidate_fingerprint"] for candidate in learned.candidates()]
     with MemoryStore(learned.place) as other:
-        catch_up = other._projection.catch_up
-        with monkeypatch.context() as patched:
-            patched.setattr(other._projection, "read_others", lambda: None)
-            said = learned.sight("lee")
-            statement = signed(other.statement("approve", two, said, reason="seen"), said.caller, learned.key("lee"))
-            assert learned.decide("approve", one).outcome == "written"
-            calls: list[int] = []
-
-            def late() -> None:
-                # Before it writes it has not seen the other; after it has written, it has.
-                calls.append(1)
-                if len(calls) == 2:
-                    patched.undo()
-                catch_up()
-
-            patched.setattr(other._projection, "catch_up", late)
-            assert other.decide("approve", [statement], said, learned.host.approvers)[0].outcome == "written"
+        told = race(learned.store, other, lambda store, which: learned.decide("approve", opposites[which], ("kim", "lee")[which], store=store))
+    assert [outcome.outcome for outcome in told] == ["written", "written"]
     assert learned.unlinked() == []
     assert learned.rows("decisions") == Counter(decisions=1)
 

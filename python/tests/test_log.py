@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import tempfile
 from pathlib import Path
@@ -42,6 +43,30 @@ def test_an_event_has_one_sequence_of_bytes() -> None:
     assert canonical_event({"a": None}) != canonical_event({"a": ""}) != canonical_event({})
     # By code point, which is also the order of the UTF-8 bytes, not of UTF-16.
     assert list(json.loads(canonical_event({"\U0001f600": 1, "\uff5e": 2}))) == ["\uff5e", "\U0001f600"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=6))
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+def test_an_event_is_what_the_encoder_of_json_makes_of_it(event: dict[str, Any]) -> None:
+    assert canonical_event(event) == json.dumps(event, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def test_a_value_is_encoded_by_what_it_is_and_not_by_how_it_shows() -> None:
+    class Shown(enum.StrEnum):
+        ONE = "1"
+
+    class Number(int):
+        def __repr__(self) -> str:
+            return "secret"
+
+    assert canonical_event({"a": Shown.ONE, "b": Number(2), "c": (1, True)}) == b'{"a":"1","b":2,"c":[1,true]}'
 
 
 @pytest.mark.parametrize(

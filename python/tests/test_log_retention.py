@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,9 @@ def test_a_quiet_stream_is_sealed_when_its_last_event_is_past_its_time(log: Path
 
 
 def test_what_is_not_archived_or_not_whole_there_stays(log: Path, keys: Keys, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no folder of an archive"):
+        prune(log, tmp_path / "archive", {"reads": 1}, NOW, keys=keys)
+    (tmp_path / "archive").mkdir()
     done = prune(log, tmp_path / "archive", {"reads": 1}, NOW, keys=keys)
     assert not done.segments and list(done.kept.values()) == ["is not archived"]
     archive(log, tmp_path / "archive", keys=keys)
@@ -98,6 +102,33 @@ def test_what_is_not_archived_or_not_whole_there_stays(log: Path, keys: Keys, tm
     with pytest.raises(InputError, match="not signed by a key of this host"):
         prune(log, tmp_path / "archive", {"reads": 1}, NOW, keys=keys)
     assert segments(log, "reads") == [1, 2, 3, 4, 5, 6] and verify(log, keys=keys).is_whole
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"\x1f\x8b\x08\x00", gzip.compress(b"{}\n")])
+def test_a_copy_that_is_damaged_or_gone_is_made_again(log: Path, keys: Keys, tmp_path: Path, damage: bytes | None) -> None:
+    archive(log, tmp_path / "archive", keys=keys)
+    copy, manifest = tmp_path / "archive/w001/reads.000002.jsonl.gz", (tmp_path / "archive/manifest.json").read_bytes()
+    whole = copy.read_bytes()
+    copy.unlink()
+    if damage is not None:
+        copy.write_bytes(damage)
+    assert [(entry.stream, entry.segment) for entry in archive(log, tmp_path / "archive", keys=keys)] == [("reads", 2)]
+    assert copy.read_bytes() == whole and (tmp_path / "archive/manifest.json").read_bytes() == manifest
+    assert len(prune(log, tmp_path / "archive", {"reads": 1}, NOW, keys=keys).segments) == 5
+
+
+def test_a_copy_is_not_made_again_of_what_is_another_segment(log: Path, keys: Keys, tmp_path: Path) -> None:
+    archive(log, tmp_path / "archive", keys=keys)
+    for path in (log, log.parent / "heads"):
+        shutil.rmtree(path)
+    with LogWriter(log, keys=keys) as writer:
+        writer.append({"cells": [event(1, other=True)]}, NOW)
+        writer.seal(["cells"], NOW)
+    copy = tmp_path / "archive/w001/cells.000001.jsonl.gz"
+    copy.write_bytes(b"")
+    with pytest.raises(InputError, match="is not what was archived of it, and the copy"):
+        archive(log, tmp_path / "archive", keys=keys)
+    assert copy.read_bytes() == b""
 
 
 def test_a_segment_that_was_edited_is_neither_archived_nor_pruned(log: Path, keys: Keys, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from memory_stores import ANN, NOON, cell, events, frame, later, recalled, sight, tables, trace, written
 
 from governed_memory.cli import main
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.host.configuration import Caller
 from governed_memory.log import LogWriter, canonical_event, timestamp
 from governed_memory.memory import MemoryStore, Outcome, Sight
@@ -107,6 +108,68 @@ def test_an_approval_that_the_writer_states_counts_as_none(store: MemoryStore) -
     assert (outcome.outcome, outcome.code) == ("refused", "field_unknown")
 
 
+# --- clocks and names that are not for everybody ---
+
+
+def test_a_read_as_of_another_instant_is_noted_with_the_time_of_the_clock(place: Path) -> None:
+    with MemoryStore(place, clock=lambda: later(10)) as store:
+        written(store, cell("w", "printer", system="working", ttl_seconds=60))
+        assert recalled(store, "printer", later(-3600)) == ["w"] and recalled(store, "printer", later(3600)) == []
+        assert [(event["recorded_at"], event["asked_at"]) for event in events(place, "reads")] == [
+            (timestamp(later(10)), timestamp(later(seconds))) for seconds in (-3600, 3600)
+        ]
+        # What will be over is not over yet.
+        assert events(place, "annotations") == []
+        with pytest.raises(NotAllowedError):
+            store.recall("printer", sight(now=later(3600), is_global=True))
+        assert [event["recorded_at"] for event in events(place, "refusals")] == [timestamp(later(10))]
+
+
+def test_a_read_as_of_today_has_what_lives_now_and_one_as_of_yesterday_what_lived_at_its_end(store: MemoryStore) -> None:
+    written(store, cell("w", "printer", system="working", ttl_seconds=3600), cell("long", "printer", system="working", ttl_seconds=86400))
+    today, tomorrow = NOON.date(), (NOON + datetime.timedelta(days=1)).date()
+    assert [one["cell_id"] for one in store.recall("printer", sight(now=later(60), on_date=today))] == ["long", "w"]
+    assert [one["cell_id"] for one in store.recall("printer", sight(now=later(60), on_date=tomorrow))] == ["long", "w"]
+    assert [one["cell_id"] for one in store.recall("printer", sight(now=later(86000), on_date=today))] == ["long"]
+
+
+def test_what_has_ended_is_held_whoever_ends_it_again(store: MemoryStore, place: Path) -> None:
+    written(store, cell("a", system="working", ttl_seconds=60), cell("b", system="working", ttl_seconds=60), cell("c"))
+    [first] = store.expire(["a"], **ANN)
+    again = store.expire(["c", "a", "b", "a"], principal="bob", now=later(1))
+    assert [(one.place, one.outcome, one.code) for one in again] == [(1, "refused", "not_working"), (2, "held", None), (3, "written", None), (4, "held", None)]
+    assert first.target_id == again[1].target_id == again[3].target_id
+    assert [event["target_id"] for event in events(place, "annotations")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["clock", "consolidation"])
+def test_nobody_calls_themselves_as_memory_does(store: MemoryStore, place: Path, name: str) -> None:
+    for ask in (
+        lambda: store.write([cell("c")], principal=name, session_id="s"),
+        lambda: store.expire(["c"], principal=name),
+        lambda: store.recall("printer", sight(name)),
+    ):
+        with pytest.raises(InputError, match=f"^principal: '{name}' is a name under which memory writes itself"):
+            ask()
+    assert events(place) == []
+
+
+def test_lines_may_begin_with_a_byte_order_mark(place: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cells.jsonl"
+    file.write_text(json.dumps(cell("c", "printer")), encoding="utf-8-sig")
+    assert main(["memory", "write", str(file), "--memory", str(place), "--principal", "ann", "--session", "s"]) == 0
+
+
+@pytest.mark.parametrize("asked", [["verify", "--noted"], ["prune", "--archive"]])
+def test_a_folder_that_is_not_there_is_one_clear_line(
+    store: MemoryStore, place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str]
+) -> None:
+    assert main(["memory", *asked, str(tmp_path / "nowhere"), "--memory", str(place)]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and "nowhere: is no folder" in told.err and len(told.err.splitlines()) == 1
+    assert not (tmp_path / "nowhere").exists()
+
+
 # --- each condition of the guards ---
 
 Told = dict[str, Any]
@@ -123,6 +186,7 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("write", "field_malformed"): ("cells", cell(event_index=1.5)),
     ("write", "event_too_long"): ("cells", cell(metadata={"a": "x" * 33554432})),
     ("write", "id_blank"): ("cells", cell(" ")),
+    ("write", "id_too_long"): ("cells", cell("x" * 201)),
     ("write", "system_unknown"): ("cells", cell(system="sensory")),
     ("write", "content_missing"): ("cells", {**cell(), "content": "\u3000"}),
     ("write", "content_too_long"): ("cells", cell(content="x" * 16777217)),
@@ -139,6 +203,7 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("link", "field_malformed"): ("links", {**LINK, "weight": "heavy"}),
     ("link", "event_too_long"): ("links", {**LINK, "reason": "x" * 33554432}),
     ("link", "id_blank"): ("links", {**LINK, "link_id": ""}),
+    ("link", "id_too_long"): ("links", {**LINK, "link_id": "x" * 201}),
     ("link", "link_type_unknown"): ("links", {**LINK, "link_type": "likes"}),
     ("link", "weight_out_of_range"): ("links", {**LINK, "weight": -0.1}),
     ("link", "self_link"): ("links", {**LINK, "to_cell_id": "c1"}),
@@ -150,6 +215,7 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("annotate", "field_malformed"): ("annotations", {**NOTE, "effective_at": "epoch"}),
     ("annotate", "event_too_long"): ("annotations", {**NOTE, "reason": "x" * 33554432}),
     ("annotate", "id_blank"): ("annotations", {**NOTE, "annotation_id": "\t"}),
+    ("annotate", "id_too_long"): ("annotations", {**NOTE, "annotation_id": "x" * 201}),
     ("annotate", "kind_unknown"): ("annotations", {**NOTE, "kind": "expire"}),
     ("annotate", "half_life_missing"): ("annotations", {**NOTE, "kind": "decay"}),
     ("annotate", "reason_missing"): ("annotations", {**NOTE, "reason": ""}),
@@ -163,6 +229,7 @@ BROKEN: dict[tuple[str, str], tuple[str, Told]] = {
     ("bind", "field_malformed"): ("frames", frame("c1", entities="printer")),
     ("bind", "event_too_long"): ("frames", frame("c1", scene="x" * 33554432)),
     ("bind", "id_blank"): ("frames", frame("c1", frame_id="")),
+    ("bind", "id_too_long"): ("frames", frame("c1", frame_id="x" * 201)),
     ("bind", "scene_missing"): ("frames", frame("c1", scene="\n")),
     ("bind", "goal_missing"): ("frames", frame("c1", goal=None)),
     ("bind", "action_missing"): ("frames", frame("c1", action="")),

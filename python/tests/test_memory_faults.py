@@ -16,11 +16,11 @@ from typing import Any
 
 import memory_processes
 import pytest
-from memory_stores import ANN, GIVEN_ANEW, NOON, cell, events, frame, later, recalled, sight, tables, written
+from memory_stores import ANN, GIVEN_ANEW, NOON, cell, events, frame, later, race, recalled, sight, tables, written
 
 from governed_memory.cli import main
 from governed_memory.errors import InputError
-from governed_memory.log import verify
+from governed_memory.log import layout, read_heads, timestamp, verify
 from governed_memory.memory import MemoryStore
 from governed_memory.memory.ingest import ingest
 from governed_memory.memory.proposals import Scene
@@ -115,27 +115,61 @@ def test_a_clock_that_goes_back_and_one_that_stands_still_lose_nothing(store: Me
         assert tables(anew) == tables(store)
 
 
+# --- what somebody may do to the log ---
+
+
+@pytest.mark.parametrize("segment", [1, 2])
+def test_a_memory_whose_log_was_edited_is_not_opened_and_the_first_bad_row_is_named(store: MemoryStore, place: Path, segment: int) -> None:
+    written(store, cell("c1", "printer 1"), cell("c2", "printer 2"))
+    store._writer.seal(["cells"], timestamp(NOON))
+    written(store, cell("c3", "printer 3"), cell("c4", "printer 4"))
+    file = place / f"log/w001/cells.00000{segment}.jsonl"
+    file.write_bytes(file.read_bytes().replace(b"printer", b"scanner"))
+    for _ in range(2):
+        with pytest.raises(InputError) as error:
+            MemoryStore(place)
+        assert str(error.value) == f"{file}: row {2 * segment - 1} was changed: its event does not give its chain; `gmem memory verify` says what is damaged"
+
+
+def test_what_is_edited_or_chained_again_behind_an_open_memory_is_not_taken_in(store: MemoryStore, place: Path) -> None:
+    with MemoryStore(place) as other:
+        written(other, cell("c1", "printer 1"))
+        assert recalled(store, "printer") == ["c1"]
+        written(other, cell("c2", "printer 2"), cell("c3", "printer 3"))
+        [file], head = (place / "log").rglob("cells.*.jsonl"), read_heads(place / "log")["w002"].streams["cells"]
+        lines = file.read_bytes().splitlines(keepends=True)
+        chain = lines[0][layout.CHAIN_AT : layout.CHAIN_AT + 64]
+        forged = layout.lines_of(chain, 1, [layout.read_line(line)[1].replace(b"printer", b"scanner") for line in lines[1:]])[0]
+        for edited, what in (
+            (b"".join(lines[1:]).replace(b"printer 3", b"scanner 3"), "row 3 was changed"),
+            (forged, "row 3 is not the row that the head names"),
+        ):
+            file.write_bytes(lines[0] + edited)
+            assert file.stat().st_size == head.bytes
+            for _ in range(2):
+                with pytest.raises(InputError, match=what):
+                    store.recall("printer", sight())
+        file.write_bytes(b"".join(lines))
+        assert recalled(store, "printer") == ["c1", "c2", "c3"]
+
+
 # --- two writers at once ---
 
 
-def race(one: MemoryStore, other: MemoryStore, tell: Callable[[MemoryStore, int], object]) -> None:
-    """Both tell before either sees what the other tells."""
-    other._projection.catch_up()
-    other._projection.read_others = lambda: None  # type: ignore[method-assign]
-    try:
-        tell(one, 0)
-        tell(other, 1)
-    finally:
-        del other._projection.read_others
-
-
 @pytest.mark.parametrize("first", [0, 1])
-def test_of_what_two_writers_tell_of_one_name_the_first_counts_for_whoever_has_it_open(store: MemoryStore, place: Path, first: int) -> None:
+def test_of_what_two_writers_tell_of_one_name_the_first_counts_and_the_other_is_told(store: MemoryStore, place: Path, first: int) -> None:
     with MemoryStore(place) as other:
         written(store, cell("x"), cell("y"))
-        race(store, other, lambda one, which: written(one, cell("c", f"said by {which}"), cell(f"more {which}"), now=later(which != first)))
-        told = {"link_id": "l", "from_cell_id": "x", "to_cell_id": "y", "link_type": "task"}
-        race(store, other, lambda one, which: one.link([{**told, "weight": 0.1 + which / 2}], principal="ann", session_id="s", now=later(which != first)))
+        told = race(
+            store,
+            other,
+            lambda one, which: one.write([cell("c", f"said by {which}"), cell(f"more {which}")], principal="ann", session_id="s", now=later(which != first)),
+        )
+        # Who tells later in the log's order; where the first has been told so already, before the other was to be seen, it stays told.
+        expected = [["written", "written"], ["refused" if first == 0 else "written", "written"]]
+        assert [[outcome.outcome for outcome in outcomes] for outcomes in told] == expected
+        link = {"link_id": "l", "from_cell_id": "x", "to_cell_id": "y", "link_type": "task"}
+        race(store, other, lambda one, which: one.link([{**link, "weight": 0.1 + which / 2}], principal="ann", session_id="s", now=later(which != first)))
         with MemoryStore(place) as anew:
             assert tables(store) == tables(anew) == tables(other)
         for one in (store, other):
@@ -143,6 +177,15 @@ def test_of_what_two_writers_tell_of_one_name_the_first_counts_for_whoever_has_i
             shown = one.show("c", sight())
             assert shown and shown["content"] == f"said by {first}"
         assert recalled(store, str(1 - first)) == [f"more {1 - first}"]
+        refusals = [(event["stream"], event["target_id"], event["code"]) for event in events(place, "refusals")]
+        assert refusals == ([("cells", "c", "identity_conflict"), ("links", "l", "identity_conflict")] if first == 0 else [])
+
+
+def test_two_writers_that_tell_the_same_of_one_name_are_told_written_and_held(store: MemoryStore, place: Path) -> None:
+    with MemoryStore(place) as other:
+        told = race(store, other, lambda one, which: one.write([cell("c", "the same"), cell("d" * (which + 1))], **ANN))
+        assert [[outcome.outcome for outcome in outcomes] for outcomes in told] == [["written", "written"], ["held", "written"]]
+        assert events(place, "refusals") == []
 
 
 def test_links_to_cells_that_another_writer_tells_later_in_the_log_weigh_the_same_for_all(store: MemoryStore, place: Path) -> None:
@@ -212,7 +255,7 @@ NAMES = [
     "a\0b",
     "\x1b[31m",
     "😀",
-    "x" * 500,
+    "打" * 200,
 ]
 
 
@@ -422,7 +465,7 @@ def test_cells_that_name_one_another_in_a_circle_stay_out_and_nothing_else(tmp_p
 def test_what_is_past_its_time_is_archived_and_removed_and_memory_stays_whole(
     tmp_path: Path, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with MemoryStore(place) as store:
+    with MemoryStore(place, clock=lambda: NOON) as store:
         written(store, cell("c1", "printer"), cell("c2", "printer"))
         recalled(store, "printer")
     asked = ["--memory", str(place), "--now"]

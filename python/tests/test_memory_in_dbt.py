@@ -7,7 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ import duckdb
 import memory_processes
 import pytest
 from generated import examples
-from memory_stores import ANN, NOON, cell, derived, frame, later, sight, trace, written
+from memory_stores import ANN, NOON, cell, derived, frame, later, race, sight, trace, written
 
 from governed_memory.cli import main
 from governed_memory.log import LogWriter, canonical_event, positions, timestamp
 from governed_memory.memory import MemoryStore
-from governed_memory.memory.built import INDEXES, REACHED, edited_rows
+from governed_memory.memory.built import INDEXES, REACHED, edited_rows, replaced_reads
 from governed_memory.memory.projection import KEYS, Projection
 
 MODELS = ("path:models/memory", "path:models/staging/memory", "path:seeds/memory", "stg_build")
@@ -65,6 +65,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         outcomes += other.bind([frame(*NAMES, frame_id="f1", cues=["noise"], starts_at="2026-10-01", ends_at="2026-10-02")], **ANN)
         assert {outcome.outcome for outcome in outcomes} == {"written"}
         assert one.replay(["f1"], **ANN)[0].is_complete
+        told = race(one, other, lambda store, which: store.write([cell("twice", f"said by {which}")], principal="ann", session_id="s", now=later(which)))
+        assert [outcomes[0].code for outcomes in told] == [None, "identity_conflict"]
         one.write([cell("learned", system="semantic")], **ANN)
         one.recall("printer", sight(now=later(1)))
     for stream in ("cells", "links", "replays", "traces"):
@@ -91,11 +93,14 @@ def test_a_build_has_the_tables_that_an_open_memory_has_to_the_last_committed_ro
     with closing(projection.connection) as open_one, duckdb.connect(str(built), read_only=True) as built_one:
         expected = derived(open_one)
         assert derived(built_one) == expected
-        assert {row[0] for row in expected["cells"]} == {*NAMES, "w1", "late"}
+        assert {row[0] for row in expected["cells"]} == {*NAMES, "w1", "late", "twice"}
         assert all(len(rows) for table, rows in expected.items() if table not in EMPTY)
         [(names,)] = built_one.execute("select found_ids from main.read_events").fetchall()
         assert sorted(names) == sorted(NAMES)
-        assert built_one.execute("select target_id, code from main.refusals").fetchall() == [("learned", "approval_required")]
+        refused = built_one.execute("select target_id, code from main.refusals order by all").fetchall()
+        assert refused == [("learned", "approval_required"), ("twice", "identity_conflict")]
+        # Numbers of an event keep the form in which they were hashed.
+        assert built_one.execute("select distinct event ->> '$.metadata' from main.stg_log_cells where event like '%10000%'").fetchall() != []
 
 
 # --- edits of what was built ---
@@ -143,6 +148,21 @@ def test_every_edit_of_a_built_table_is_found(place: Path, built: Path, tmp_path
             connection.execute(edit)
         assert list(edited_rows(place / "log", path)), edit
         path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("live_cells", "create or replace view main.live_cells as select cells.*, 'active' as state, 1.0 as strength from main.cells"),
+        ("learned_schemas", "create or replace view main.learned_schemas as select cell_id from main.cells"),
+        ("readable_cells", "create or replace macro main.readable_cells(caller, session) as table (select * from main.cells)"),
+    ],
+)
+def test_a_read_that_was_replaced_in_a_built_database_is_found(built: Path, copy: Path, name: str, edit: str) -> None:
+    assert list(replaced_reads(built)) == []
+    with duckdb.connect(str(copy)) as connection:
+        connection.execute(edit)
+    assert list(replaced_reads(copy)) == [f"{copy}: {name}: is not what the model of that name says; build it again"]
 
 
 @pytest.mark.parametrize(
@@ -241,8 +261,50 @@ def test_each_test_of_memory_fails_on_a_log_that_breaks_it(tmp_path: Path) -> No
     invariants = {path.stem for path in (dbt_harness.ROOT / "tests/memory").glob("*.sql")}
     transitions = {name for name in ended if name.startswith("accepted_values_") and "_transition__" in name}
     assert len(transitions) == len(BY_HAND)
-    to_fail = refusals | invariants | transitions | {"is_empty_log_gaps_"}
+    to_fail = refusals | invariants | transitions | {"is_empty_log_gaps_", "follows_its_chain_stg_log_cells_cells"}
     assert {name: ended.get(name) for name in sorted(to_fail)} == dict.fromkeys(sorted(to_fail), "fail")
+
+
+EDITS: dict[str, Callable[[bytes], bytes]] = {
+    "an event": lambda lines: lines.replace(b"note c2", b"fact c2"),
+    "a number, as another reader would write it": lambda lines: lines.replace(b"1e-07", b"1e-7"),
+    "a chain": lambda lines: lines.replace(lines[10:20], b"0" * 10),
+    "a row twice": lambda lines: lines.splitlines(keepends=True)[0] + lines,
+    "the first row removed": lambda lines: b"".join(lines.splitlines(keepends=True)[1:]),
+    "the last row removed": lambda lines: b"".join(lines.splitlines(keepends=True)[:-1]),
+    "all rows removed": lambda lines: b"",
+}
+
+
+def test_a_build_stops_at_a_log_that_is_not_what_was_written(tmp_path: Path) -> None:
+    place, folder = tmp_path / "memory", tmp_path / "dbt"
+    with MemoryStore(place) as store:
+        written(store, cell("c1", metadata={"a": 1e-07}))
+        store._writer.seal(["cells"], timestamp(NOON))
+        written(store, cell("c2"), cell("c3", metadata={"é": [1e-07, "\u2028"]}))
+    asked = ("build", "--select", "+int_cell_events", "--exclude-resource-type", "unit_test")
+    assert dbt(place, folder, *asked).returncode == 0
+    test = next((folder / "target/compiled").rglob("follows_its_chain_stg_log_cells_cells.sql")).read_text(encoding="utf-8")
+    segment = place / "log/w001/cells.000002.jsonl"
+    whole = segment.read_bytes()
+    with duckdb.connect(str(folder / dbt_harness.DATABASE), read_only=True) as connection:
+        assert connection.execute(test).fetchall() == []
+        for name, edit in EDITS.items():
+            segment.write_bytes(edit(whole))
+            assert segment.read_bytes() != whole and connection.execute(test).fetchall(), name
+    segment.write_bytes(EDITS["an event"](whole))
+    assert dbt(place, folder, *asked).returncode == 1
+    found = json.loads((folder / "target/run_results.json").read_text(encoding="utf-8"))["results"]
+    ended = {result["unique_id"].split(".")[2]: result["status"] for result in found}
+    assert (ended["follows_its_chain_stg_log_cells_cells"], ended["int_cell_events"]) == ("fail", "skipped")
+
+
+def test_a_build_of_a_memory_that_is_not_there_names_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "empty/log").mkdir(parents=True)
+    for number, place in enumerate((tmp_path / "nowhere", tmp_path / "empty")):
+        run = dbt(place, tmp_path / f"dbt{number}", "build", "--select", "stg_log_heads")
+        assert run.returncode == 1
+        assert f"there is no log in {place}/log" in run.stdout
 
 
 # --- a build beside a writer ---

@@ -405,7 +405,7 @@ def test_without_a_memory_a_read_leaves_nothing_behind(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("command", [["ask", "travel"], ["ask", "travel", "--json"], ["sql", "select * from records"]])
-@pytest.mark.parametrize("fails", ["opening", "writing"])
+@pytest.mark.parametrize("fails", ["opening", "writing", "naming"])
 def test_a_read_that_cannot_be_noted_is_not_told_M5(
     command: list[str], fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -414,7 +414,7 @@ def test_a_read_that_cannot_be_noted_is_not_told_M5(
     memory = tmp_path / "memory"
     if fails == "opening":
         memory.write_text("no folder", encoding="utf-8")
-    else:
+    elif fails == "writing":
         # Where the next head would be put there is a folder.
         (memory / "heads").mkdir(parents=True)
         monkeypatch.setattr(LogWriter, "_commit", _full)

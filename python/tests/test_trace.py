@@ -264,7 +264,7 @@ def test_without_the_package_prov_the_command_says_what_to_install(
 
 def test_the_example_of_the_docs_says_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     docs = {name: (dbt_harness.ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("learning", "lineage")}
-    [program] = re.findall(r"```python\n(.*?)```", docs["learning"], flags=re.S)
+    program, *_ = re.findall(r"```python\n(.*?)```", docs["learning"], flags=re.S)
     approve = re.findall(r"^\$ gmem (approve .*)$", docs["learning"], flags=re.M)[0]
     [session] = re.findall(r"```console\n(.*?)```", docs["lineage"], flags=re.S)
     monkeypatch.chdir(tmp_path)

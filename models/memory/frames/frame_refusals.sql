@@ -50,6 +50,7 @@ conditions as (
             'field_malformed': 'judged.has_malformed_field or step_shapes.has_malformed_step',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.frame_id'),
+            'id_too_long': governed_memory.is_too_long_a_name('judged.frame_id'),
             'scene_missing': 'coalesce(' ~ governed_memory.is_blank('judged.scene') ~ ', true)',
             'goal_missing': 'coalesce(' ~ governed_memory.is_blank('judged.goal') ~ ', true)',
             'action_missing': 'coalesce(' ~ governed_memory.is_blank('judged.action') ~ ', true)',

@@ -1,7 +1,7 @@
 """The append-only log: what was observed, in segment files that one writer each appends to, chained by hash, their heads signed apart."""
 
 from governed_memory.log.archives import Archived
-from governed_memory.log.events import canonical_event, expect_text, in_utc, timestamp
+from governed_memory.log.events import canonical_event, expect_text, fragments, in_bytes, in_utc, joined, timestamp
 from governed_memory.log.findings import Problem, Verification
 from governed_memory.log.heads import Head, Pruned, StreamHead, read_heads
 from governed_memory.log.reader import Positions, Row, positions, rows_at, rows_since
@@ -28,7 +28,10 @@ __all__ = [
     "archive",
     "canonical_event",
     "expect_text",
+    "fragments",
+    "in_bytes",
     "in_utc",
+    "joined",
     "positions",
     "prune",
     "read_heads",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -102,15 +103,43 @@ def read_copy(archive: Path, entry: Archived) -> bytes:
         InputError: the copy is not there, or is not what the manifest says.
     """
     path = entry.path(archive)
+    try:
+        content = unpacked(archive, entry)
+    except ValueError as error:
+        raise InputError(f"{path}: is no archived segment: {error}; `gmem memory archive` makes it again") from None
+    if not entry.is_copy_of(content):
+        raise InputError(f"{path}: is not the segment that {MANIFEST} names; `gmem memory archive` makes it again")
+    return content
+
+
+def unpacked(archive: Path, entry: Archived) -> bytes:
+    """What a segment's copy holds.
+
+    Raises:
+        InputError: it cannot be read.
+        ValueError: it holds nothing that was packed; names the kind of fault.
+    """
+    path = entry.path(archive)
     with os_errors(path, "the archived segment cannot be read"):
         packed = path.read_bytes()
     try:
-        content = gzip.decompress(packed)
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{path}: is no archived segment: {type(error).__name__}; archive it again before pruning") from None
-    if not entry.is_copy_of(content):
-        raise InputError(f"{path}: is not the segment that {MANIFEST} names; archive it again before pruning")
-    return content
+        return gzip.decompress(packed)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise ValueError(type(error).__name__) from None
+
+
+def is_whole(archive: Path, entry: Archived) -> bool:
+    """Whether a segment's copy is there and is what the manifest says.
+
+    Raises:
+        InputError: it is there and cannot be read.
+    """
+    if not entry.path(archive).exists():
+        return False
+    try:
+        return entry.is_copy_of(unpacked(archive, entry))
+    except ValueError:
+        return False
 
 
 def put_manifest(archive: Path, entries: Iterable[Archived], keys: Keys | None) -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from governed_memory.errors import BusyError, InputError, shown
 from governed_memory.host.keys import Keys
-from governed_memory.log.archives import Archived, archived, at_of, moment, put_copy, put_manifest, read_archive, read_copy
+from governed_memory.log.archives import Archived, archived, at_of, is_whole, moment, put_copy, put_manifest, read_archive, read_copy
 from governed_memory.log.chain import Reached, check_lines
 from governed_memory.log.folders import lock_folder
-from governed_memory.log.heads import Head, Pruned, StreamHead, read_heads
+from governed_memory.log.heads import Head, Pruned, read_heads
 from governed_memory.log.layout import DAMAGED, Segment, last_line, os_errors, read_line
 from governed_memory.log.writer import LogWriter
 
@@ -62,7 +62,9 @@ def seal(log: Path, policy: Policy, now: str, *, heads: Path | None = None, keys
 
 
 def archive(log: Path, to: Path, *, heads: Path | None = None, keys: Keys | None = None) -> list[Archived]:
-    """Copy the sealed segments that are not archived yet, compressed, and name them in the manifest. Writers may go on meanwhile.
+    """Copy the sealed segments that have no whole copy yet, compressed, and name them in the manifest. Writers may go on meanwhile.
+
+    Copies that are there are unpacked and held against the manifest; one that is damaged or missing is made again from the log.
 
     Args:
         log: the folder of the log.
@@ -80,27 +82,32 @@ def archive(log: Path, to: Path, *, heads: Path | None = None, keys: Keys | None
     """
     with _alone_in(to):
         known = read_archive(to, keys)
-        new: list[Archived] = []
+        new: dict[Segment, Archived] = {}
         try:
-            for writer, head in read_heads(log, heads).items():
-                for stream, state in sorted(head.streams.items()):
-                    for segment, content in _not_archived(log, writer, stream, state, known):
-                        new.append(archived(segment, content))
-                        put_copy(to, new[-1], content)
+            for head in read_heads(log, heads).values():
+                for stream in sorted(head.streams):
+                    for segment, content in _not_archived(log, to, head, stream, known):
+                        entry = archived(segment, content)
+                        if known.get(segment, entry) != entry:
+                            raise InputError(f"{segment.path(log)}: is not what was archived of it, and the copy in {to} is damaged; {DAMAGED}")
+                        put_copy(to, entry, content)
+                        new[segment] = entry
         finally:
             if new:
-                put_manifest(to, [*known.values(), *new], keys)
-    return new
+                put_manifest(to, {**known, **new}.values(), keys)
+    return list(new.values())
 
 
 def prune(log: Path, archive: Path, policy: Policy, now: str, *, heads: Path | None = None, keys: Keys | None = None) -> Retained:
     """Remove the sealed segments whose last event is past its time and whose copies in the archive are whole. The head, signed, says so first.
 
     Raises:
-        InputError: a copy is damaged, the log cannot be read or written, or `now` or the policy is not understood.
+        InputError: there is no such archive, a copy is damaged, the log cannot be read or written, or `now` or the policy is not understood.
         BusyError: another process archives there.
     """
     done, ends = Retained(), _ends(policy, now)
+    if not archive.is_dir():
+        raise InputError(f"{archive}: is no folder of an archive; `gmem memory archive --to` makes one")
     with _alone_in(archive):
         known = read_archive(archive, keys)
         for writer in _writers(log, heads, keys, done):
@@ -151,14 +158,15 @@ def _alone_in(archive: Path) -> Iterator[None]:
         os.close(locked)
 
 
-def _not_archived(log: Path, writer: str, stream: str, state: StreamHead, known: Mapping[Segment, Archived]) -> Iterator[tuple[Segment, bytes]]:
-    """The sealed segments of a stream that have no copy, each checked from the last row before it."""
-    reached = Reached.at_start(writer, stream, state, None)
+def _not_archived(log: Path, to: Path, head: Head, stream: str, known: Mapping[Segment, Archived]) -> Iterator[tuple[Segment, bytes]]:
+    """The sealed segments of a stream that have no whole copy, each checked from the last row before it."""
+    state = head.streams[stream]
+    reached = Reached.at_start(head.writer, stream, state, None)
     if state.pruned:
         reached.go_on_behind(state.pruned)
     for number in range(state.first_segment, state.segments):
-        segment = Segment(writer, stream, number)
-        if segment in known:
+        segment = Segment(head.writer, stream, number)
+        if segment in known and is_whole(to, known[segment]):
             reached.seq, reached.chain = known[segment].seq, known[segment].chain.encode()
             continue
         path = segment.path(log)

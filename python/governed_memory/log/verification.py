@@ -29,10 +29,12 @@ def verify(log: Path, heads: Path | None = None, keys: Keys | None = None, noted
         noted: a folder with copies of heads that were kept elsewhere; the log must still hold what they speak of.
 
     Raises:
-        InputError: there is no such log, a file cannot be read, or a key cannot.
+        InputError: there is no such log or folder of copies, a file cannot be read, or a key cannot.
     """
     if not log.is_dir():
         raise InputError(f"{log}: is no folder of a log; the first writer makes it")
+    if noted and not noted.is_dir():
+        raise InputError(f"{noted}: is no folder with copies of heads; name the one that the folder of heads was copied to")
     folder = heads_folder(log, heads)
     found = Verification()
     with os_errors(log, "the log cannot be verified"):

@@ -34,6 +34,7 @@ class Read:
         on_date: the day that was asked for, as yyyy-mm-dd.
         is_global: whether it was across sessions.
         session_id: the session it was made from.
+        asked_at: the instant that was asked for, where that may be another than that of the read.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Read:
     on_date: str | None = None
     is_global: bool = False
     session_id: str | None = None
+    asked_at: datetime.datetime | None = None
 
 
 class Witness:
@@ -52,15 +54,15 @@ class Witness:
         """A witness that writes with this writer; without one it sees nothing."""
         self._writer, self._clock = writer, clock
 
-    def note(self, principal: str, reads: Sequence[Read], now: datetime.datetime | None = None) -> None:
-        """Leave an event of each read, all in one step. Call it before anything of them is told.
+    def note(self, principal: str, reads: Sequence[Read]) -> None:
+        """Leave an event of each read, all in one step, with the clock's time. Call it before anything of them is told.
 
         Raises:
             InputError: they cannot be written. Then nothing may be told.
         """
         if self._writer is None or not reads:
             return
-        at = timestamp(now or self._clock())
+        at = timestamp(self._clock())
         try:
             self._writer.append({"reads": [_event(read, principal, at) for read in reads]}, at)
         except InputError as error:
@@ -72,15 +74,17 @@ def witness_at(memory: Path | str | None, keys: Keys | None = None) -> Iterator[
     """A witness that writes to the log of this memory, in a slot of its own, so that it waits for nobody; without a memory it sees nothing.
 
     Args:
-        memory: the folder of the memory; the log is in `log` there.
+        memory: the folder of the memory; the log is in `log` there, and is begun where there is none.
         keys: the host's, to sign heads with.
 
     Raises:
-        InputError: the log cannot be opened, or was damaged.
+        InputError: there is no such folder, or the log cannot be opened, or was damaged.
     """
     if memory is None:
         yield Witness(None)
         return
+    if not Path(memory).is_dir():
+        raise InputError(f"{str(memory)!r} is no folder, so no read is noted in a log there; make it to begin a memory, or name another with --memory")
     with LogWriter(Path(memory) / "log", keys=keys) as writer:
         yield Witness(writer)
 
@@ -90,5 +94,6 @@ def _event(read: Read, principal: str, at: str) -> bytes:
         "read_kind": read.kind, "query": None if read.query is None else read.query[:LONGEST], "outcome": read.outcome,
         "found_ids": list(dict.fromkeys(read.shown)), "is_global": read.is_global, "on_date": read.on_date, "recorded_at": at,
         "principal": principal, "session_id": read.session_id, "transition": "read",
+        "asked_at": None if read.asked_at is None else timestamp(read.asked_at),
     }  # fmt: skip
     return canonical_event({name: value for name, value in told.items() if value is not None})

@@ -16,14 +16,12 @@ from governed_memory.host.keys import Keys
 from governed_memory.log import canonical_event, timestamp
 from governed_memory.memory.kinds import KINDS, SCHEMA, cell_id_of
 from governed_memory.memory.proposals import Outcome, Scene, written
-from governed_memory.memory.recall import Sight
+from governed_memory.memory.recall import CONSOLIDATION, Sight
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, control
 from governed_memory.warehouse import fragment, rows
 
 APPROVE, REJECT, REVOKE = "approve", "reject", "revoke"
 TRANSITIONS = {APPROVE: "consolidate", REJECT: "reject", REVOKE: "revoke"}
-# Who writes what an approval makes: nobody's session, so that two who approve one candidate at once write the same. Who approved stands in `approvals`.
-CONSOLIDATION = "consolidation"
 # What a signature is over. Who the principal is and in which role comes from the host file, and not from what is told.
 SAID = (
     "verdict", "kind", "cell_id", "candidate_fingerprint", "evidence_fingerprint", "frame_ids", "trace_ids", "party", "policy_version", "reason",
@@ -104,7 +102,8 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     made = [_made(one, of_one.get("signature"), verdict, sight.caller, approvers) for one, of_one in zip(spoken, told, strict=True)]
     proposed = transitions.propose("approvals", spoken, scene, made=made)
     approved = [event["candidate_fingerprint"] for event, _ in proposed.accepted] if verdict == APPROVE else []
-    learning = Scene(TRANSITIONS[APPROVE], CONSOLIDATION, None, sight.now)
+    # Who approved stands in `approvals`.
+    learning = Scene(TRANSITIONS[APPROVE], CONSOLIDATION, None, sight.now, is_own=True)
     found = {name: _candidates_approved(transitions, kind.offered, approved) for name, kind in KINDS.items()}
     told_cells = [KINDS[name].cell(one) for name, of_kind in found.items() for one in of_kind]
     approvals = [{"approval_id": _approval_id(APPROVE, one)} for of_kind in found.values() for one in of_kind]
@@ -115,7 +114,9 @@ def decide(transitions: Transitions, verdict: str, statements: Iterable[Told], s
     transitions.commit({"approvals": proposed.accepted, "refusals": proposed.refusals, "cells": cells.accepted, "links": links, "decisions": decisions}, scene)
     if approved:
         _settle_conflicts(transitions, learning)
-    return [_outcome(outcome, one, verdict) for outcome, one in zip(proposed.outcomes, told, strict=True)]
+    transitions.projection.catch_up()
+    offer(transitions, sight)
+    return [_outcome(outcome, one, verdict) for outcome, one in zip(transitions.settled("approvals", proposed, scene), told, strict=True)]
 
 
 def _approval_id(verdict: str, said: Told) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,10 +12,19 @@ import duckdb
 from governed_memory.errors import InputError
 from governed_memory.log import Positions, positions
 from governed_memory.memory.projection import KEYS, Projection
-from governed_memory.warehouse import attach_built, columns, open_memory
+from governed_memory.warehouse import attach_built, build, columns, open_memory
+from governed_memory.warehouse.models import reading
 
 # How far a build had read the log.
 REACHED = "stg_log_heads"
+# What staging gives memory to read; the models over it are the same in every project.
+STAGED = {
+    REACHED: "writer varchar, stream varchar, last_seq bigint, last_chain varchar, pruned_seq bigint, pruned_chain varchar",
+    "stg_build": "on_date date, built_at timestamp",
+}
+LOG_ROWS = "writer varchar, seq bigint, chain varchar, event varchar"
+# DuckDB writes these lists in no order.
+LEFT_OUT = re.compile(r"EXCLUDE \(([^()]*)\)")
 # The indexes that a build makes of its cells, by the key of what they are of: numbers are given anew by each build.
 INDEXES = {
     "cell_terms": ("cell_id", "select cell_id, term from {schema}.cell_terms left join {schema}.cells using (cell_number)"),
@@ -49,6 +59,38 @@ def edited_rows(log: Path, database: Path) -> Iterator[str]:
                 if found:
                     yield f"{database}: table {table}: {found[0]!r} {what}, {found[1]} row(s) in all; build it again"
                     break
+
+
+def replaced_reads(database: Path) -> Iterator[str]:
+    """Which views and functions of memory in a built database are not what the models say, one line for each.
+
+    Raises:
+        InputError: it cannot be read, or holds no memory.
+    """
+    with closing(open_memory()) as connection:
+        schema = attach_built(connection, str(database), known_by=REACHED)
+        found = _reads(connection, "built", schema.removeprefix("built.").strip('"'))
+    with closing(open_memory()) as connection:
+        models = reading(("stg_log_",))
+        for name in sorted({read for reads in models.values() for read in reads if read.startswith("stg_log_")} | {"stg_build"}):
+            connection.execute(f"create table main.{name} ({STAGED.get(name, LOG_ROWS)})")
+        build(connection, list(models))
+        expected = _reads(connection, "memory", "main")
+    for name in sorted(models.keys() & expected.keys() & found.keys()):
+        if found[name] != expected[name]:
+            yield f"{database}: {name}: is not what the model of that name says; build it again"
+
+
+def _reads(connection: duckdb.DuckDBPyConnection, database: str, schema: str) -> dict[str, str]:
+    """{view or function: its SQL} of a schema, as if that were named main."""
+    found = connection.execute(
+        "select view_name, sql from duckdb_views() where database_name = $database and schema_name = $schema union all "
+        "select function_name, string_agg(macro_definition, chr(10) order by len(parameters), macro_definition) from duckdb_functions() "
+        "where function_type = 'table_macro' and database_name = $database and schema_name = $schema group by function_name",
+        {"database": database, "schema": schema},
+    ).fetchall()
+    told = {name: re.sub(rf'\b{re.escape(schema)}(?="?\.)', "main", sql) for name, sql in found}
+    return {name: LEFT_OUT.sub(lambda match: f"EXCLUDE ({', '.join(sorted(match[1].split(', ')))})", sql) for name, sql in told.items()}
 
 
 def _tables() -> dict[str, tuple[str, str]]:

@@ -24,7 +24,7 @@ def json_lines(file: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     try:
         text = sys.stdin.buffer.read() if str(file) == "-" else Path(file).read_bytes()
-        lines = text.decode("utf-8").split("\n")
+        lines = text.decode("utf-8-sig").split("\n")
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -6,7 +6,7 @@ What this process writes itself waits in `pending` until somebody reads the tabl
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
@@ -48,6 +48,7 @@ class Projection:
 
     Attributes:
         connection: the database in memory that holds them.
+        read: how many rows of each stream were read from the log; those that this process wrote are mostly not.
     """
 
     def __init__(self, log: Path, heads: Path | None, *, until: Positions | None = None) -> None:
@@ -63,9 +64,11 @@ class Projection:
         """
         self._log, self._heads, self._until = log, heads, until
         self._seen: Positions = {}
+        self.read: Counter[str] = Counter()
         self._pending: dict[str, list[tuple[str, int, bytes]]] = defaultdict(list)
         self._pending_held: dict[tuple[str, str], tuple[str, str | None]] = {}
         self._is_held_empty = True
+        self._filled: Counter[str] = Counter()
         self.connection = open_memory()
         # What a checkpoint would write is in the log; without one, a big transaction ends in a tenth of the time.
         self.connection.execute("set checkpoint_threshold = '1 TB'")
@@ -94,6 +97,7 @@ class Projection:
             while chunk := [(row.writer, row.seq, row.event) for row in islice(of_one, AT_ONCE)]:
                 self._add(stream, chunk)
                 self._seen[writer, stream] = chunk[-1][1]
+                self.read[stream] += len(chunk)
 
     def take_in_decisions(self) -> None:
         """Take in the decisions, which only a graph shows: they are few, and read anew each time.
@@ -145,15 +149,23 @@ class Projection:
         self._is_held_empty = not found
         return {(stream, name): fingerprint for stream, name, fingerprint, *_ in found}
 
+    def writers_of(self, stream: str, names: Collection[str]) -> dict[str, str]:
+        """{id: the writer whose event of it counts}, of those of these identifiers that are in the tables."""
+        sql = f"select {KEYS[stream]}, writer from main.{stream} where {KEYS[stream]} in (select unnest($names))"
+        return dict(self.connection.execute(sql, {"names": list(names)}).fetchall())
+
     def fill(self, table: str, rows: polars.DataFrame) -> None:
         """Put rows in a table in place of all that it holds."""
-        self._empty(table)
-        if len(rows):
+        self._empty(table, self._filled[table])
+        self._filled[table] = len(rows)
+        if len(rows) == 1:
+            # In half the time, and most writes are of one thing.
+            self.connection.execute(f"insert into {table} values ({', '.join('?' * rows.width)})", rows.row(0))
+        elif len(rows):
             self.connection.from_arrow(rows.__arrow_c_stream__()).insert_into(table)
 
-    def _empty(self, table: str) -> None:
-        held = self.connection.execute(f"select count(*) from {table}").fetchone()
-        if held and held[0] > MANY:
+    def _empty(self, table: str, size: int) -> None:
+        if size > MANY:
             self.connection.execute(f"create or replace table {table} as from {table} limit 0")
         else:
             self.connection.execute(f"truncate {table}")
@@ -175,7 +187,7 @@ class Projection:
             if stream == "links":
                 self._add_link_weights()
             for table in (f"fresh.stg_log_{stream}", f"fresh.{stream}"):
-                self._empty(table)
+                self._empty(table, len(told))
             connection.execute("commit")
         except BaseException:
             connection.execute("rollback")

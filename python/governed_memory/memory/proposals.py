@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from governed_memory.errors import InputError
-from governed_memory.log import canonical_event, expect_text, timestamp
+from governed_memory.log import expect_text, fragments, in_bytes, joined, timestamp
+from governed_memory.log.events import Fragments
 from governed_memory.memory.projection import KEYS
-from governed_memory.memory.recall import Sight
+from governed_memory.memory.recall import Sight, expect_other_than_own
 from governed_memory.memory.terms import index_terms
 
 # What is made here or said by the log, and never by the one who writes.
@@ -53,6 +54,7 @@ class Scene:
         session_id: the session; None outside of any.
         now: the instant; in UTC, if it names no zone.
         sight: from where they know other cells; None for an operator, who knows all of them.
+        is_own: whether memory itself asks, under a name that nobody else may have.
     """
 
     transition: str
@@ -60,24 +62,43 @@ class Scene:
     session_id: str | None
     now: datetime.datetime
     sight: Sight | None = None
+    is_own: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a transition of nobody.
 
         Raises:
-            InputError: the principal is no text, or blank.
+            InputError: the principal is no text, blank, or memory's own.
         """
         if not expect_text("principal", self.principal).strip():
             raise InputError("principal: is blank; name the authenticated one who asks")
+        if not self.is_own:
+            expect_other_than_own(self.principal)
 
     @cached_property
     def at(self) -> str:
         """The instant as events write it."""
         return timestamp(self.now)
 
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """What every event says of it."""
+        said = {"transition": self.transition, "principal": self.principal, "recorded_at": self.at, "session_id": self.session_id}
+        return {name: value for name, value in said.items() if value is not None}
 
-def event_of(stream: str, told: Mapping[str, Any], scene: Scene, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The event that would be written for what is told.
+    @cached_property
+    def fragments(self) -> Fragments:
+        """The same, as it is written."""
+        return fragments(self.told)
+
+    @cached_property
+    def who(self) -> Fragments:
+        """Whose saying the fingerprint of an event is of."""
+        return _who(self.principal, self.session_id)
+
+
+def event_of(stream: str, told: Mapping[str, Any], scene: Scene, made: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], bytes]:
+    """The event that would be written for what is told, and as it would be.
 
     The identifier is the one that is given, else made of the content, the principal and the session, so that telling the same again, in any
     order and after any crash, is the same thing. The time of telling is no part of it. `made`: further fields, worked out here and not told.
@@ -85,22 +106,24 @@ def event_of(stream: str, told: Mapping[str, Any], scene: Scene, made: Mapping[s
     Raises:
         InputError: what is told is no JSON.
     """
-    # A field that is not for the one who writes goes in under a name that the type guard refuses.
-    said = {f"{name} (given)" if name in MADE else name: value for name, value in told.items() if value is not None}
+    said = {name: value for name, value in told.items() if value is not None}
+    if not MADE.isdisjoint(said):
+        # A field that is not for the one who writes goes in under a name that the type guard refuses.
+        said = {f"{name} (given)" if name in MADE else name: value for name, value in said.items()}
     for name in TIMES:
         if name in said:
             said[name] = written(said[name])
-    name = KEYS[stream]
-    fingerprint = _fingerprint({field: value for field, value in said.items() if field != name}, scene.principal, scene.session_id)
-    event = {
-        name: f"{MARKS[stream]}_{fingerprint[:32]}", **said, "fingerprint": fingerprint, "transition": scene.transition, "principal": scene.principal,
-        "recorded_at": scene.at,
-    }  # fmt: skip
-    if scene.session_id is not None:
-        event["session_id"] = scene.session_id
+    key, parts = KEYS[stream], fragments(said)
+    given = parts.pop(key, None)
+    fingerprint = _fingerprint(parts, scene.who)
+    added = {"fingerprint": fingerprint} if given else {"fingerprint": fingerprint, key: f"{MARKS[stream]}_{fingerprint[:32]}"}
     if stream == "cells":
-        event |= _of_a_cell(event, scene)
-    return event | dict(made or {})
+        added |= _of_a_cell(said, scene)
+    if made:
+        added |= made
+    if given:
+        parts[key] = given
+    return {**said, **scene.told, **added}, in_bytes(joined(parts | scene.fragments | fragments(added)))
 
 
 def remade_fingerprint(stream: str, event: Mapping[str, Any]) -> str:
@@ -112,14 +135,21 @@ def remade_fingerprint(stream: str, event: Mapping[str, Any]) -> str:
         InputError: it is no event.
     """
     said = {field: value for field, value in event.items() if field not in MADE and field != KEYS[stream]}
-    made = _fingerprint(said, event.get("principal"), event.get("session_id"))
+    who = _who(event.get("principal"), event.get("session_id"))
+    made = _fingerprint(fragments(said), who)
     if stream == "cells" and said.get("created_at") == event.get("recorded_at") and made != event.get("fingerprint"):
-        made = _fingerprint({field: value for field, value in said.items() if field != "created_at"}, event.get("principal"), event.get("session_id"))
+        told = fragments({field: value for field, value in said.items() if field != "created_at"})
+        made = _fingerprint(told, who)
     return made
 
 
-def _fingerprint(said: Mapping[str, Any], principal: object, session_id: object) -> str:
-    return hashlib.sha256(canonical_event({"said": said, "principal": principal, "session": session_id})).hexdigest()
+def _fingerprint(said: Fragments, who: Fragments) -> str:
+    """Of what is said, by whom and in which session."""
+    return hashlib.sha256(in_bytes(f'{{{who["principal"]},"said":{joined(said)},{who["session"]}}}')).hexdigest()
+
+
+def _who(principal: object, session_id: object) -> Fragments:
+    return fragments({"principal": principal, "session": session_id})
 
 
 def written(given: object) -> object:
@@ -133,14 +163,14 @@ def written(given: object) -> object:
     return given
 
 
-def _of_a_cell(event: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
-    made: dict[str, Any] = {"created_at": event.get("created_at", scene.at)}
-    if isinstance(event.get("content"), str):
-        told = f"{event['content']} {event['summary']}" if isinstance(event.get("summary"), str) else event["content"]
+def _of_a_cell(said: Mapping[str, Any], scene: Scene) -> dict[str, Any]:
+    made: dict[str, Any] = {"created_at": said.get("created_at", scene.at)}
+    if isinstance(said.get("content"), str):
+        told = f"{said['content']} {said['summary']}" if isinstance(said.get("summary"), str) else said["content"]
         made["terms"] = " ".join(index_terms(told))
-    if isinstance(event.get("ttl_seconds"), int | float) and isinstance(made["created_at"], str):
+    if isinstance(said.get("ttl_seconds"), int | float) and isinstance(made["created_at"], str):
         try:
-            ends = datetime.datetime.fromisoformat(made["created_at"]) + datetime.timedelta(seconds=event["ttl_seconds"])
+            ends = datetime.datetime.fromisoformat(made["created_at"]) + datetime.timedelta(seconds=said["ttl_seconds"])
             made["expires_at"] = timestamp(ends)
         except (ValueError, OverflowError):
             pass  # the type guard says so: a time to live without an end

@@ -9,10 +9,15 @@ from typing import Any
 
 import duckdb
 
+from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
 from governed_memory.log import expect_text, in_utc
 from governed_memory.memory.terms import query_terms
 from governed_memory.warehouse import fragment, literal, rows
+
+# Who tells of a time to live that is over, and who writes what an approval makes: nobody's session, so that two who do so at once write the same.
+CLOCK, CONSOLIDATION = "clock", "consolidation"
+OWN = (CLOCK, CONSOLIDATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +42,16 @@ class Sight:
         """Refuse what is no text, before anything is read.
 
         Raises:
-            InputError: the caller's name or the session is none.
+            InputError: the caller's name or the session is none, or the name is memory's own.
         """
-        expect_text("the caller", self.caller.name)
+        expect_other_than_own(expect_text("the caller", self.caller.name))
         if self.session_id is not None:
             expect_text("the session", self.session_id)
 
     def clock(self) -> datetime.datetime:
-        """The instant as tables have it: UTC, without a zone. A read as of a day judges expiry at that day's end."""
-        if self.on_date is not None:
-            return datetime.datetime.combine(self.on_date, datetime.time.max)
-        return in_utc(self.now)
+        """The instant as tables have it: UTC, without a zone. A read as of a day judges expiry at that day's end, and of one not over yet, now (T6)."""
+        now = in_utc(self.now)
+        return now if self.on_date is None else min(now, datetime.datetime.combine(self.on_date, datetime.time.max))
 
     def asked(self) -> dict[str, Any]:
         """The parameters of who reads."""
@@ -74,6 +78,17 @@ class CellGroups:
     groups: list[dict[str, Any]]
     scores: dict[str, dict[str, float]]
     generation: dict[str, int]
+
+
+def expect_other_than_own(name: str) -> str:
+    """A principal's name, if memory does not write under it itself: whoever called themselves so could read all that was learned.
+
+    Raises:
+        InputError: it does.
+    """
+    if name in OWN:
+        raise InputError(f"principal: {name!r} is a name under which memory writes itself; use another")
+    return name
 
 
 def recalled(connection: duckdb.DuckDBPyConnection, query: str, sight: Sight, *, system: str | None, takes_expired: bool, most: int) -> list[dict[str, Any]]:
@@ -116,3 +131,12 @@ def _without_unreadable_sources(connection: duckdb.DuckDBPyConnection, cells: li
 def due(connection: duckdb.DuckDBPyConnection, now: datetime.datetime) -> list[dict[str, Any]]:
     """Working cells, {cell_id, expires_at}, whose time to live is over and of which no event tells yet."""
     return rows(connection, fragment("due_cells"), {"clock": in_utc(now)})
+
+
+def expired(connection: duckdb.DuckDBPyConnection, ids: Collection[str], now: datetime.datetime) -> dict[str, str]:
+    """{cell_id: annotation_id} of those of these working cells that an event has ended by an instant."""
+    sql = (
+        "select target_id, arg_min(annotation_id, (effective_at, annotation_id)) from main.annotations "
+        "where kind = 'expire' and effective_at <= $clock and target_id in (select unnest($ids)) group by target_id"
+    )
+    return dict(connection.execute(sql, {"ids": list(ids), "clock": in_utc(now)}).fetchall())

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
-from governed_memory.log import LogWriter, Read, Witness, expect_text, utc_now
+from governed_memory.log import LogWriter, Read, Witness, expect_text, in_utc, utc_now
 from governed_memory.memory.approvals import asked_across, candidates, decide, offer, statement
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
 from governed_memory.memory.guards import requirement
 from governed_memory.memory.projection import KEYS, Projection
 from governed_memory.memory.proposals import Outcome, Scene
-from governed_memory.memory.recall import PARTS, CellGroups, Sight, cell_groups, due, readable, recalled, shown
+from governed_memory.memory.recall import CLOCK, PARTS, CellGroups, Sight, cell_groups, due, expired, readable, recalled, shown
 from governed_memory.memory.trace import AGENTS, MOST_STEPS, MOST_THINGS, Trace, traced
 from governed_memory.memory.traces import recorded
 from governed_memory.memory.transitions import Told, Transitions, as_mapping, rows_of
@@ -27,8 +27,6 @@ from governed_memory.warehouse import fragment, plain_frame, rows
 if TYPE_CHECKING:
     import polars
 
-# Who tells of a time to live that is over.
-CLOCK = "clock"
 # The transition by which each stream is told.
 TOLD = {"cells": "write", "links": "link", "frames": "bind"}
 
@@ -98,9 +96,14 @@ class MemoryStore:
         return self._transitions.put("annotations", annotations, Scene("annotate", principal, session_id, now or self._clock()), asks_again=asks_again)
 
     def expire(self, cell_ids: Iterable[str], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None) -> list[Outcome]:
-        """End working cells before their time; they stay in the log and can be asked for."""
-        told = [{"target_id": cell_id, "kind": "expire"} for cell_id in _several(cell_ids)]
-        return self._transitions.put("annotations", told, Scene("expire", principal, session_id, now or self._clock()))
+        """End working cells before their time; they stay in the log and can be asked for. One that has ended is 'held', whoever ended it."""
+        scene = Scene("expire", principal, session_id, now or self._clock())
+        asked = dict(enumerate(_several(cell_ids), start=1))
+        self._projection.catch_up()
+        over = expired(self._projection.connection, [name for name in asked.values() if isinstance(name, str)], scene.now)
+        told = {place: {"target_id": name, "kind": "expire"} for place, name in asked.items() if name not in over}
+        outcomes = {one.place: one for one in self._transitions.put("annotations", told.values(), scene, places=list(told))}
+        return [outcomes.get(place) or Outcome(place, over[name], "held") for place, name in asked.items()]
 
     def bind(
         self, frames: Iterable[Told], *, principal: str, session_id: str | None = None, now: datetime.datetime | None = None, asks_again: bool = False
@@ -135,6 +138,7 @@ class MemoryStore:
         if links.refusals:
             raise InputError("replay links are refused, so nothing was written; look at the rows of 'replay' in transition_policies")
         self._transitions.commit({"replays": replays.accepted, "links": links.accepted, "refusals": replays.refusals}, scene)
+        of_frame = dict(zip(told, self._transitions.settled("replays", replays, scene), strict=True))
         return [replayed(place, name, of_frame.get(name), found.get(name)) for place, name in enumerate(given, start=1)]
 
     def record_traces(
@@ -388,13 +392,14 @@ class MemoryStore:
         expected = requirement(self._projection, "read", "global_not_allowed") if is_beyond else None
         if expected is not None:
             refused = {"stream": "cells", "guard": "policy", "code": "global_not_allowed"}
-            self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, sight.now))
+            self._transitions.leave("refusals", refused, Scene("read", sight.caller.name, sight.session_id, self._clock()))
             raise NotAllowedError(
                 f"{sight.caller.name!r} may not read across sessions; leave that out, or have the host file say reads_all_sessions: true of this caller",
                 refused["guard"], refused["code"], expected,
             )  # fmt: skip
         self._projection.catch_up()
-        if self._expire_due(sight.now):
+        # Whoever reads what will be leaves no event of it: nothing is over before the clock says so.
+        if self._expire_due(min(in_utc(sight.now), in_utc(self._clock()))):
             self._projection.catch_up()
 
     def _expire_due(self, now: datetime.datetime) -> list[Outcome]:
@@ -403,12 +408,12 @@ class MemoryStore:
             {"target_id": cell["cell_id"], "kind": "expire", "effective_at": cell["expires_at"], "reason": "time to live is over"}
             for cell in due(self._projection.connection, now)
         ]
-        return self._transitions.put("annotations", told, Scene("expire", CLOCK, None, now)) if told else []
+        return self._transitions.put("annotations", told, Scene("expire", CLOCK, None, now, is_own=True)) if told else []
 
     def _leave_read(self, kind: str, query: str | None, found: Sequence[str], sight: Sight) -> None:
         on_date = sight.on_date.isoformat() if sight.on_date else None
-        read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id)
-        self.witness.note(sight.caller.name, [read], sight.now)
+        read = Read(kind, "found" if found else "nothing", found, query, on_date, sight.is_global, sight.session_id, sight.now)
+        self.witness.note(sight.caller.name, [read])
 
     def table(self, name: str) -> polars.DataFrame:
         """A derived table as a polars frame: cells, links, annotations, frames, replays or traces, whoever may read what; for operators (rule G8).

@@ -10,7 +10,7 @@ from pathlib import Path
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
 from governed_memory.log import archive, prune, seal, sign_heads, timestamp, verify
-from governed_memory.memory.built import edited_rows
+from governed_memory.memory.built import edited_rows, replaced_reads
 from governed_memory.memory.ingest import ORDER, ingest
 from governed_memory.memory.options import add_folder, add_place, caller_of, folder_of, instant_of, opened
 from governed_memory.memory.signatures import count_approvals, unsigned_approvals
@@ -24,7 +24,7 @@ def register_upkeep(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add these commands to those of memory."""
     check = verbs.add_parser("verify", help="whether the log is whole, its approvals signed, and a build of it unedited; names what is not")
     add_folder(check)
-    check.add_argument("--built", metavar="FILE", help="also compare the tables of this built database")
+    check.add_argument("--built", metavar="FILE", help="also compare the tables and views of this built database")
     check.add_argument("--noted", metavar="DIR", help="also hold the heads against copies noted elsewhere")
     check.set_defaults(run=run_verify)
     inbox = verbs.add_parser("ingest", help="take in the files of a folder; safe to run twice")
@@ -52,7 +52,7 @@ def run_verify(arguments: argparse.Namespace) -> int:
     found = verify(log, None, host.keys if host else None, Path(arguments.noted) if arguments.noted else None)
     problems = [str(problem) for problem in found.problems]
     if arguments.built and not problems:
-        problems += edited_rows(log, Path(arguments.built))
+        problems += [*edited_rows(log, Path(arguments.built)), *replaced_reads(Path(arguments.built))]
     notices = [str(notice) for notice in found.notices]
     if not found.problems and (approvals := count_approvals(log)):
         if host is not None:

@@ -26,6 +26,15 @@ def columns(model: str) -> dict[str, str]:
     return next(entry["columns"] for entry in compiled()["models"] if entry["name"] == model)
 
 
+def reading(prefixes: tuple[str, ...]) -> dict[str, list[str]]:
+    """{model: what it reads} of the models that read something whose name begins so, or other such models."""
+    found: dict[str, list[str]] = {}
+    for model in compiled()["models"]:
+        if any(name.startswith(prefixes) or name in found for name in model["reads"]):
+            found[model["name"]] = model["reads"]
+    return found
+
+
 def derivation(model: str, moved: Collection[str], schema: str) -> str:
     """The SQL of a model, reading what is moved from another schema: how what is new goes through the same model as all there is."""
     sql: str = next(entry["sql"] for entry in compiled()["models"] if entry["name"] == model)
