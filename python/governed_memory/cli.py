@@ -41,6 +41,7 @@ ROOMS = {
     "frame": "memory",
     "candidates": "memory",
     "approve": "memory",
+    "snapshot": "snapshots",
     "reject": "memory",
     "revoke": "memory",
 }
