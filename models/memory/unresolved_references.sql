@@ -36,18 +36,12 @@ pruned as (
 )
 
 select
-    stream,
-    object_id,
-    field,
-    named_stream,
-    named_id
+    named.stream,
+    named.object_id,
+    named.field,
+    named.named_stream,
+    named.named_id
 from named
-where
-    named_id is not null
-    and named_stream not in (select stream from pruned)
-    and (named_stream, named_id) not in (
-        select
-            stream,
-            held_id
-        from held
-    )
+left join held on named.named_stream = held.stream and named.named_id = held.held_id
+left join pruned on named.named_stream = pruned.stream
+where named.named_id is not null and held.held_id is null and pruned.stream is null

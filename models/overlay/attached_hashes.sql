@@ -6,8 +6,10 @@ rows_hashed as (
     select
         store_id,
         sha256(json_array(
-            record_id, concept_id, value, {{ governed_memory.roles() | reject('in', ['record_id', 'concept', 'value', 'source', 'conflict_policy']) | join(', ') }},
-            source_id, conflict_policy, is_valid_from_stated, is_valid_to_stated, valid_from_problem, valid_to_problem, states_policy, malformed_field
+            record_id, concept_id, value, source_id, conflict_policy,
+            {{ governed_memory.roles() | reject('in', ['record_id', 'concept', 'value', 'source', 'conflict_policy']) | join(', ') }},
+            is_valid_from_stated, is_valid_to_stated, valid_from_problem, valid_to_problem, states_policy,
+            malformed_field
         )::varchar) as row_hash
     from {{ governed_memory.relation('record_rows') }}
 )
