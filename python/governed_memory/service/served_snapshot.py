@@ -9,6 +9,8 @@ from pathlib import Path
 
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Host
+from governed_memory.log import utc_now
+from governed_memory.sealed import kept_handovers
 from governed_memory.snapshots import opened_newest
 from governed_memory.snapshots.opening import MEMORY, SEALED, holds_memory
 from governed_memory.snapshots.taking import FILE
@@ -42,6 +44,7 @@ def served_snapshot(root: Path, host: Host) -> Iterator[ServedSnapshot]:
         refused = [f"refused: {one.why}" for one in newest.refused]
         if newest.manifest is None:
             raise InputError(f"--snapshots: {str(root)!r} holds no snapshot that is whole, so nothing is served{''.join(f'; {why}' for why in refused)}")
+        kept_handovers().take("snapshot", str(newest.manifest.generation), newest.manifest.root, utc_now())
         published = [file.name for file in newest.manifest.files if file.name.startswith(FILE) and file.name.endswith(".duckdb")]
         if len(published) > 1:
             raise InputError(f"--snapshots: {newest.folder} holds {len(published)} database files; one is served, so take it with one")

@@ -12,7 +12,7 @@ from pathlib import Path
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
 from governed_memory.host.keys import Keys
-from governed_memory.sealed import Manifest, SealError, generations
+from governed_memory.sealed import Manifest, SealError, generations, kept_handovers
 from governed_memory.snapshots.opening import verified_snapshot
 from governed_memory.snapshots.restoring import restore
 from governed_memory.snapshots.taking import Sources, take
@@ -67,6 +67,7 @@ def run_take(arguments: argparse.Namespace) -> int:
         [Path(file) for file in arguments.file],
     )
     folder, manifest = take(Path(arguments.out), sources, _keys(arguments), _now())
+    kept_handovers().give("snapshot", str(manifest.generation), manifest.root, _now())
     for what, is_there, how in (("memory", sources.memory, "--memory"), ("built database", sources.database, "--database")):
         if not is_there:
             print(f"gmem snapshot: notice: without a {what}; name it with {how} if there is one", file=sys.stderr)

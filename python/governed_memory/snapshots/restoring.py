@@ -24,7 +24,7 @@ from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
 from governed_memory.log import timestamp
 from governed_memory.log.folders import sync_folder
-from governed_memory.sealed import Manifest, Opened, SealError, folder_of, generations, whole
+from governed_memory.sealed import Manifest, Opened, SealError, folder_of, generations, kept_handovers, whole
 from governed_memory.snapshots.kept_tables import attached_hashes, restore_tables
 from governed_memory.snapshots.opening import KIND, SEALED, check_topology, opened_newest
 from governed_memory.snapshots.taking import ATTACHED, FILE, table_file
@@ -73,6 +73,7 @@ def restore(root: Path, to: Path, keys: Keys, now: datetime.datetime, *, generat
         part.mkdir(parents=True)
         try:
             manifest = whole(folder_of(root, wanted), KIND, keys, part / SEALED, check_topology)
+            kept_handovers().take("snapshot", str(manifest.generation), manifest.root, now)
             changed = _filled(part, manifest, database, now)
             part.rename(to)
         except SealError as error:
