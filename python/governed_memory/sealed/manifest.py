@@ -75,7 +75,7 @@ class Manifest:
         return sha256(ROOT_OF + canonical(_listed(self.files))).hexdigest()
 
     @property
-    def sizes(self) -> int:
+    def byte_count(self) -> int:
         """How many bytes all files have."""
         return sum(file.size for file in self.files)
 

@@ -110,7 +110,7 @@ def run_list(arguments: argparse.Namespace) -> int:
         manifest, problem = _judged(folder, keys)
         count += manifest is not None
         if arguments.json:
-            of_it = {"root": manifest.root, "bytes": manifest.sizes, "facts": dict(manifest.facts)} if manifest else {}
+            of_it = {"root": manifest.root, "bytes": manifest.byte_count, "facts": dict(manifest.facts)} if manifest else {}
             print(json.dumps({"generation": number, "is_whole": manifest is not None, "problem": problem, **of_it}, ensure_ascii=False))
         else:
             print(one_line(f"{number:>6}  {_told(manifest) if manifest else problem}"))
@@ -127,7 +127,7 @@ def _judged(folder: Path, keys: Keys) -> tuple[Manifest | None, str | None]:
 def _told(manifest: Manifest) -> str:
     facts = manifest.facts
     held = ["memory"] * (facts["memory"] is not None) + sorted(facts["tables"]) + facts["files"]
-    return f"{facts['taken_at']}, {len(manifest.files)} files, {manifest.sizes} bytes ({', '.join(held)}), root {manifest.root}"
+    return f"{facts['taken_at']}, {len(manifest.files)} files, {manifest.byte_count} bytes ({', '.join(held)}), root {manifest.root}"
 
 
 def _keys(arguments: argparse.Namespace) -> Keys:
