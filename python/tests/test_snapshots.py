@@ -217,6 +217,15 @@ def test_c29_a_swap_after_the_check_is_not_what_is_restored(place: Path, tmp_pat
     assert (done.folder / "memory/log/w001/cells.000001.jsonl").read_bytes() == checked
 
 
+def test_m11_no_older_snapshot_stands_in_for_one_that_was_removed(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(newest(place))
+    told = r"generation-000002: envelope check failed: is no folder that can be opened: No such file or directory; nothing was restored; generation 1 is"
+    with pytest.raises(SealError, match=told):
+        restore(place / "snapshots", tmp_path / "restored", host_keys(place), NOON)
+    assert gmem(place, "verify", str(place / "snapshots")) == 1
+    assert "generation-000002: envelope check failed" in capsys.readouterr().out
+
+
 def gmem(place: Path, *arguments: str) -> int:
     return main(["snapshot", *arguments, "--host", str(place / "host.yml")])
 

@@ -84,6 +84,12 @@ def generations(root: Path) -> dict[int, Path]:
     return {number: folder_of(root, number) for number in sorted(found, reverse=True)}
 
 
+def taken_generations(root: Path) -> dict[int, Path]:
+    """As `generations`, with the one that `latest` names where that is not there any more: it was taken, and its folder was removed."""
+    there, named = generations(root), _named_latest(root)
+    return {named: folder_of(root, named), **there} if named is not None and named > max(there, default=0) else there
+
+
 def seal(root: Path, kind: str, write: Callable[[Part], Mapping[str, Any]], keys: Keys) -> tuple[Path, Manifest]:
     """Write a sealed folder as the next generation of a place. It is on disk when this returns; else nothing has changed.
 

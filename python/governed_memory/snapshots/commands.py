@@ -12,7 +12,7 @@ from pathlib import Path
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
 from governed_memory.host.keys import Keys
-from governed_memory.sealed import Manifest, SealError, generations, kept_handovers
+from governed_memory.sealed import Manifest, SealError, kept_handovers, taken_generations
 from governed_memory.snapshots.opening import verified_snapshot
 from governed_memory.snapshots.restoring import restore
 from governed_memory.snapshots.taking import Sources, take
@@ -77,7 +77,7 @@ def run_take(arguments: argparse.Namespace) -> int:
 
 def run_verify(arguments: argparse.Namespace) -> int:
     """Check generations; 1 where one fails."""
-    there = generations(Path(arguments.place))
+    there = taken_generations(Path(arguments.place))
     if arguments.generation is not None:
         there = {number: folder for number, folder in there.items() if number == arguments.generation}
     if not there:
@@ -106,7 +106,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 def run_list(arguments: argparse.Namespace) -> int:
     """List generations; 1 where none is whole."""
     keys, count = _keys(arguments), 0
-    for number, folder in generations(Path(arguments.place)).items():
+    for number, folder in taken_generations(Path(arguments.place)).items():
         manifest, problem = _judged(folder, keys)
         count += manifest is not None
         if arguments.json:

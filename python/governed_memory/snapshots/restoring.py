@@ -24,7 +24,7 @@ from governed_memory.errors import InputError
 from governed_memory.host.keys import Keys
 from governed_memory.log import timestamp
 from governed_memory.log.folders import sync_folder
-from governed_memory.sealed import Manifest, Opened, SealError, folder_of, generations, kept_handovers, whole
+from governed_memory.sealed import Manifest, Opened, SealError, folder_of, kept_handovers, taken_generations, whole
 from governed_memory.snapshots.kept_tables import attached_hashes, restore_tables
 from governed_memory.snapshots.opening import KIND, SEALED, check_topology, opened_newest
 from governed_memory.snapshots.taking import ATTACHED, FILE, table_file
@@ -89,7 +89,7 @@ def restore(root: Path, to: Path, keys: Keys, now: datetime.datetime, *, generat
 
 
 def _wanted(root: Path, generation: int | None) -> int:
-    there = generations(root)
+    there = taken_generations(root)
     if not there:
         raise InputError(f"{str(root)!r} holds no snapshot")
     if generation is not None and generation not in there:
