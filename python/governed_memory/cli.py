@@ -44,6 +44,7 @@ ROOMS = {
     "skill": "memory",
     "candidates": "memory",
     "approve": "memory",
+    "snapshot": "snapshots",
     "reject": "memory",
     "revoke": "memory",
 }

@@ -49,15 +49,21 @@ def two_generations(folder: Path) -> tuple[Path, Keys]:
     return root, keys
 
 
+def differ(one: Path, other: Path) -> bool:
+    return one.read_bytes() != other.read_bytes()
+
+
 def structural_edit(draw: random.Random, newest: Path, older: Path) -> str:
     """Do something at random to a sealed folder that is not an edit of bytes in place; what it was."""
     files = sorted(path for path in newest.iterdir())
-    file, other = draw.sample(files, 2)
+    file = draw.choice(files)
+    other = draw.choice([path for path in files if path.read_bytes() != file.read_bytes()])
+    changed = draw.choice([name for path in files if (name := path.name) != MANIFEST and (older / name).exists() and differ(path, older / name)])
     kind = draw.choice(EDITS)
     if kind == "missing":
         file.unlink()
     elif kind == "extra":
-        (newest / draw.choice(["more.txt", ".hidden", "a.txt.bak", "ä", "new\nline"])).write_bytes(draw.randbytes(draw.randrange(5)))
+        (newest / draw.choice(["more.txt", ".hidden", f"{file.name}.bak", "ä", "new\nline"])).write_bytes(draw.randbytes(draw.randrange(5)))
     elif kind == "renamed":
         file.rename(newest / f"{file.name}{draw.choice('0x~')}")
     elif kind == "truncated":
@@ -73,9 +79,9 @@ def structural_edit(draw: random.Random, newest: Path, older: Path) -> str:
     elif kind == "from older":
         shutil.copy(older / MANIFEST, newest / MANIFEST)
         if draw.random() < 0.5:
-            shutil.copy(older / "a.txt", newest / "a.txt")
+            shutil.copy(older / changed, newest / changed)
     elif kind == "file from older":
-        shutil.copy(older / "a.txt", newest / "a.txt")
+        shutil.copy(older / changed, newest / changed)
     elif kind == "whole older":
         shutil.rmtree(newest)
         shutil.copytree(older, newest)

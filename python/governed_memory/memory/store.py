@@ -37,11 +37,17 @@ class MemoryStore:
     Any number of processes may have it open: each writes in a slot of its own, and sees what the others have committed at its next write or read.
 
     Attributes:
-        witness: leaves the events of other governed reads of this process in the same log.
+        witness: leaves the events of governed reads, those of this process too that are none of memory; in the same log unless another was given.
     """
 
     def __init__(
-        self, place: Path | str, *, heads: Path | str | None = None, keys: Keys | None = None, clock: Callable[[], datetime.datetime] = utc_now
+        self,
+        place: Path | str,
+        *,
+        heads: Path | str | None = None,
+        keys: Keys | None = None,
+        clock: Callable[[], datetime.datetime] = utc_now,
+        witness: Witness | None = None,
     ) -> None:
         """Open the memory at a place, or begin one there.
 
@@ -50,6 +56,7 @@ class MemoryStore:
             heads: the folder of the log's heads, where it is not `heads` in there.
             keys: the host's, to sign heads with.
             clock: tells the time; every method also takes an instant.
+            witness: where the events of its reads are left instead, for a copy that is not kept.
 
         Raises:
             InputError: it cannot be opened, or was damaged.
@@ -57,7 +64,7 @@ class MemoryStore:
         self._log, self._heads = Path(place) / "log", Path(heads) if heads else None
         self._clock = clock
         self._writer = LogWriter(self._log, self._heads, keys=keys)
-        self.witness = Witness(self._writer, clock)
+        self.witness = witness or Witness(self._writer, clock)
         try:
             self._projection = Projection(self._log, self._heads)
         except BaseException:

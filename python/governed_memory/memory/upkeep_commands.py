@@ -9,11 +9,12 @@ from pathlib import Path
 
 from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
-from governed_memory.log import archive, prune, seal, sign_heads, timestamp, verify
+from governed_memory.log import archive, prune, read_heads, seal, sign_heads, timestamp, utc_now, verify
 from governed_memory.memory.built import edited_rows, replaced_reads
 from governed_memory.memory.ingest import ORDER, ingest
 from governed_memory.memory.options import add_folder, add_place, caller_of, folder_of, instant_of, opened
 from governed_memory.memory.signatures import count_approvals, unsigned_approvals
+from governed_memory.sealed import kept_handovers
 from governed_memory.warehouse import build, open_memory
 
 # Refused things named one by one; the rest is counted.
@@ -71,6 +72,7 @@ def run_ingest(arguments: argparse.Namespace) -> int:
     name = caller_of(arguments, host).name
     with opened(arguments, host, begins=True) as memory:
         done = ingest(memory, Path(arguments.inbox), principal=name, session_id=arguments.session, now=instant_of(arguments.now))
+    _hand_over(folder_of(arguments) / "log")
     for text in done.unreadable:
         print(one_line(text), file=sys.stderr)
     for file, line, outcome in done.refused[:TOLD]:
@@ -84,6 +86,14 @@ def run_ingest(arguments: argparse.Namespace) -> int:
     if not done.counts and not arguments.json:
         print("nothing to take in")
     return 1 if done.unreadable or done.refused else 0
+
+
+def _hand_over(log: Path) -> None:
+    """Give what is committed to whoever builds: of each stream the last row, whose chain covers all before it."""
+    handovers = kept_handovers()
+    for writer, head in read_heads(log).items() if handovers.are_kept else ():
+        for stream, state in head.streams.items():
+            handovers.give("ingest", f"{writer}/{stream}/{state.seq}", state.chain, utc_now())
 
 
 def run_sign(arguments: argparse.Namespace) -> int:

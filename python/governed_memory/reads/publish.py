@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 
 import duckdb
@@ -19,7 +20,10 @@ import duckdb
 from governed_memory import warehouse
 from governed_memory.errors import InputError, did_you_mean
 from governed_memory.host.configuration import OUTSIDE, Caller, Host
+from governed_memory.log import utc_now
 from governed_memory.reads.ask import READS, name_list
+from governed_memory.sealed import Handovers, kept_handovers
+from governed_memory.sealed.handovers import PLACE
 from governed_memory.warehouse import literal
 from governed_memory.warehouse.models import FUNCTIONS, compiled
 from governed_memory.warehouse.published import write_manifest
@@ -32,6 +36,8 @@ RELATIONS = {
 }  # fmt: skip
 SECONDS_TO_WAIT = 60.0
 AUDIENCE_TABLE = "audience_answers"
+# As which a published file is handed over.
+STEP = "publish"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ def publish(
     if not built.is_file():
         raise InputError(f"{built}: no such database; run `dbt build` first, or name one with --database or GMEM_DATABASE")
     _expect_replaceable(path, built, audience)
-    generation_id = str(uuid.uuid4())
+    generation_id, handovers = str(uuid.uuid4()), kept_handovers()
     try:
         with warehouse.writing(path, built, waits, seconds=seconds) as connection:
             if audience is None:
@@ -103,12 +109,37 @@ def publish(
             else:
                 _disclose(connection, audience)
             stores = _describe(connection, generation_id, audience)
+            _take_build(connection, handovers)
     except duckdb.Error as error:
         # Not its text: this still sees what is withheld.
         raise InputError(
             f"{path}: not written ({type(error).__name__}); it is as it was. A database built by an earlier version has to be built again"
         ) from None
+    if handovers.are_kept:
+        handovers.give(STEP, generation_id, file_root(path), utc_now())
     return Published(path, generation_id, stores)
+
+
+def file_root(path: Path) -> str:
+    """SHA-256 of a published file, which is what is handed over."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _take_build(connection: duckdb.DuckDBPyConnection, handovers: Handovers) -> None:
+    """Take over what the build has made: its own row of it is brought to the file, and what it speaks of is looked at again (rule M11).
+
+    Raises:
+        InputError: the build noted no root hash, or what is there now has another; nothing is published then.
+    """
+    if not handovers.are_kept:
+        return
+    if "build_handover" not in _relations(connection):
+        raise InputError(f"{PLACE} is set and the build noted no handover; build with it set, and publish again")
+    [given] = warehouse.rows(connection, "select generation, root from build_handover")
+    handovers.give("build", given["generation"], given["root"], utc_now())
+    [found] = warehouse.rows(connection, "select generation, root from build_root")
+    handovers.take("build", found["generation"], found["root"], utc_now())
 
 
 def _expect_replaceable(path: Path, built: Path, audience: Caller | None) -> None:

@@ -24,7 +24,7 @@ from governed_memory.errors import BusyError, InputError, shown
 from governed_memory.host.keys import Keys
 from governed_memory.log.folders import lock_folder, make_folder, sync_folder
 from governed_memory.sealed.manifest import MANIFEST, Manifest, SealError, encoded, parsed
-from governed_memory.sealed.opening import envelope, taken, verified
+from governed_memory.sealed.opening import Opened, envelope, taken, verified
 from governed_memory.sealed.writing import Part
 from governed_memory.warehouse.durable import put_in_place
 
@@ -84,6 +84,12 @@ def generations(root: Path) -> dict[int, Path]:
     return {number: folder_of(root, number) for number in sorted(found, reverse=True)}
 
 
+def taken_generations(root: Path) -> dict[int, Path]:
+    """As `generations`, with the one that `latest` names where that is not there any more: it was taken, and its folder was removed."""
+    there, named = generations(root), _named_latest(root)
+    return {named: folder_of(root, named), **there} if named is not None and named > max(there, default=0) else there
+
+
 def seal(root: Path, kind: str, write: Callable[[Part], Mapping[str, Any]], keys: Keys) -> tuple[Path, Manifest]:
     """Write a sealed folder as the next generation of a place. It is on disk when this returns; else nothing has changed.
 
@@ -121,7 +127,7 @@ def seal(root: Path, kind: str, write: Callable[[Part], Mapping[str, Any]], keys
     return folder_of(root, number), manifest
 
 
-def newest_valid(root: Path, kind: str, keys: Keys, into: Path | None = None) -> Newest:
+def newest_valid(root: Path, kind: str, keys: Keys, into: Path | None = None, also: Callable[[Opened], None] | None = None) -> Newest:
     """The newest generation that passes every check, and why those that are newer do not.
 
     Args:
@@ -129,6 +135,7 @@ def newest_valid(root: Path, kind: str, keys: Keys, into: Path | None = None) ->
         kind: what they must have been sealed as.
         keys: the host's.
         into: a new folder, which then holds the bytes of that generation that were checked.
+        also: with `into`, one more check, of those bytes; it raises SealError where they do not pass.
 
     Raises:
         InputError: the place or a key cannot be read, or the copies cannot be written.
@@ -137,7 +144,7 @@ def newest_valid(root: Path, kind: str, keys: Keys, into: Path | None = None) ->
     refused = list(_removed(root, there))
     for folder in there.values():
         try:
-            return Newest(folder, _whole(folder, kind, keys, into), tuple(refused))
+            return Newest(folder, whole(folder, kind, keys, into, also), tuple(refused))
         except SealError as error:
             refused.append(Refused(folder, error.check, str(error)))
     return Newest(None, None, tuple(refused))
@@ -153,10 +160,27 @@ def expect_number(folder: Path, manifest: Manifest) -> None:
         raise SealError(folder, "generation", f"it was sealed as generation {manifest.generation}")
 
 
-def _whole(folder: Path, kind: str, keys: Keys, into: Path | None) -> Manifest:
+def whole(folder: Path, kind: str, keys: Keys, into: Path | None = None, also: Callable[[Opened], None] | None = None) -> Manifest:
+    """What one generation holds, after every check, as `newest_valid` makes them.
+
+    Raises:
+        SealError: a check fails; the new folder is not there then.
+        InputError: it or a key cannot be read, or the copies cannot be written.
+    """
     with _nothing_left_on_failure(into):
-        manifest = verified(folder, kind, keys) if into is None else taken(folder, kind, keys, into).manifest
-        expect_number(folder, manifest)
+        if into is None:
+            manifest = verified(folder, kind, keys)
+            expect_number(folder, manifest)
+        else:
+            held = taken(folder, kind, keys, into)
+            manifest = held.manifest
+            expect_number(folder, manifest)
+            if also is not None:
+                try:
+                    also(held)
+                except SealError as error:
+                    # The copies it speaks of are gone in a moment.
+                    raise SealError(folder, error.check, error.what) from None
     return manifest
 
 

@@ -39,7 +39,7 @@ class SealError(InputError):
     def __init__(self, where: object, check: str, what: str) -> None:
         """A refusal: which folder, which check failed ('envelope', 'signature', 'generation', 'file list', 'size' or 'hash'), and how."""
         super().__init__(f"{where}: {check} check failed: {what}")
-        self.check = check
+        self.check, self.what = check, what
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -75,7 +75,7 @@ class Manifest:
         return sha256(ROOT_OF + canonical(_listed(self.files))).hexdigest()
 
     @property
-    def sizes(self) -> int:
+    def byte_count(self) -> int:
         """How many bytes all files have."""
         return sum(file.size for file in self.files)
 

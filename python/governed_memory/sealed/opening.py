@@ -194,11 +194,12 @@ def _hashed(source: int, size: int, target: IO[bytes] | None = None) -> str:
         found.update(block)
         left -= len(block)
         if target is not None:
-            _write(target, block)
+            write_all(target, block)
     return found.hexdigest()
 
 
-def _write(target: IO[bytes], block: bytes) -> None:
+def write_all(target: IO[bytes], block: bytes) -> None:
+    """Write a block to a file without a buffer, which may take less of it at a time."""
     rest = memoryview(block)
     while rest:
         rest = rest[target.write(rest) :]

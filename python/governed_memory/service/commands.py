@@ -8,16 +8,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from uuid import uuid4
 
-from governed_memory.errors import InputError
+from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import Caller, Host, read_host
+from governed_memory.log import witness_at
 from governed_memory.memory import MemoryStore
 from governed_memory.reads.named import add_asked, store_asked
 from governed_memory.reads.noted import memory_place
 from governed_memory.service.served import Served
+from governed_memory.service.served_snapshot import ServedSnapshot, served_snapshot
 from governed_memory.service.shared_memory import SharedMemory
 from governed_memory.service.tokens import Tokens
+from governed_memory.warehouse import StoreFile
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,6 +32,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser.add_argument("--http", metavar="ADDRESS:PORT", help="serve over HTTP; who calls is told by bearer tokens that the host file names")
     add_asked(parser)
     parser.add_argument("--memory", metavar="DIR", help="let callers remember and recall here, and note all reads here (default: GMEM_MEMORY, else no)")
+    parser.add_argument(
+        "--snapshots",
+        metavar="DIR",
+        help="serve the newest snapshot of this place that is whole: its memory, to be read only, and the published file it holds; --memory notes the reads",
+    )
     parser.set_defaults(run=run_serve)
 
 
@@ -45,23 +54,41 @@ def run_serve(arguments: argparse.Namespace) -> int:
     caller = None if arguments.caller is None else host.caller(arguments.caller)
     place = None if arguments.http is None else _place(arguments.http)
     tokens = None if arguments.http is None else Tokens(host)
-    with _memory(memory_place(arguments.memory), host, caller) as memory:
-        served = Served(store, arguments.database, host, memory, arguments.form, arguments.attestations)
+    with _snapshot(arguments, host, store) as snapshot, _memory(memory_place(arguments.memory), host, caller, snapshot) as memory:
+        database = str(snapshot.database) if snapshot and snapshot.database else arguments.database
+        served = Served(store, database, host, memory, arguments.form, arguments.attestations)
         with served.opened() as opened:
-            for notice in opened.notices:
-                print(f"gmem serve: notice: {notice}", file=sys.stderr)
+            for notice in [*(snapshot.notices if snapshot else ()), *opened.notices]:
+                print(one_line(f"gmem serve: notice: {notice}"), file=sys.stderr)
         _serve(served, caller, tokens, place)
     return 0
 
 
 @contextmanager
-def _memory(place: str | None, host: Host, caller: Caller | None) -> Iterator[SharedMemory | None]:
-    if place is None:
+def _snapshot(arguments: argparse.Namespace, host: Host, store: StoreFile | str | None) -> Iterator[ServedSnapshot | None]:
+    if arguments.snapshots is None:
         yield None
         return
-    with MemoryStore(place, keys=host.keys) as store:
-        # One process serves one connection on standard input and output, and that is a session.
-        yield SharedMemory(store, own_session=f"mcp-{uuid4().hex}" if caller else None)
+    if arguments.database or isinstance(store, StoreFile):
+        raise InputError("--snapshots: records are those of the published file that the snapshot holds; leave out --database and a store file")
+    with served_snapshot(Path(arguments.snapshots), host) as snapshot:
+        yield snapshot
+
+
+@contextmanager
+def _memory(place: str | None, host: Host, caller: Caller | None, snapshot: ServedSnapshot | None) -> Iterator[SharedMemory | None]:
+    # One process serves one connection on standard input and output, and that is a session.
+    own_session = f"mcp-{uuid4().hex}" if caller else None
+    if snapshot and snapshot.memory:
+        if place is None:
+            raise InputError("--snapshots: every read leaves an event, and a snapshot is not written to; name with --memory a memory to note the reads in")
+        with witness_at(place, host.keys) as witness, MemoryStore(snapshot.memory, keys=host.keys, witness=witness) as store:
+            yield SharedMemory(store, own_session, is_read_only=True)
+    elif place is None:
+        yield None
+    else:
+        with MemoryStore(place, keys=host.keys) as store:
+            yield SharedMemory(store, own_session)
 
 
 def _serve(served: Served, caller: Caller | None, tokens: Tokens | None, place: tuple[str, int] | None) -> None:

@@ -78,7 +78,7 @@ def server(served: Served, who: Callable[[], Caller | None]) -> Server[Any]:
 
     return Server(
         NAME,
-        instructions=INSTRUCTIONS + (OF_MEMORY if served.memory else ""),
+        instructions=INSTRUCTIONS + (OF_MEMORY if served.memory and not served.memory.is_read_only else ""),
         on_list_tools=list_tools,
         on_call_tool=call,
         on_list_resources=list_resources,

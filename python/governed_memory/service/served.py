@@ -8,12 +8,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from governed_memory.host.configuration import Host
+from governed_memory.log import utc_now
 from governed_memory.overlay.forms.as_file import held_as_rows
 from governed_memory.packets.search import READS as SEARCHED
 from governed_memory.reads.ask import Opened, open_to_ask
+from governed_memory.reads.publish import STEP, file_root
 from governed_memory.reads.released import READS
+from governed_memory.sealed import kept_handovers
 from governed_memory.service.shared_memory import SharedMemory
-from governed_memory.warehouse import StoreFile
+from governed_memory.warehouse import StoreFile, built_path, manifest
+from governed_memory.warehouse.connection import is_file
 
 
 @dataclass
@@ -37,6 +41,7 @@ class Served:
     attestations: str | None = None
     _file: Opened | None = None
     _signature: tuple[tuple[str, int, int], ...] = ()
+    _taken: tuple[int, int, int] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -47,7 +52,7 @@ class Served:
         where it has changed since: an answer never comes from what is no longer there.
 
         Raises:
-            InputError: it cannot be read, or a build is writing it.
+            InputError: it cannot be read, a build is writing it, or it is not the published file that was handed over.
         """
         if isinstance(self.store, StoreFile):
             whole = self._file_for_one_call(self.store)
@@ -56,11 +61,27 @@ class Served:
                 whole.connection.execute("set TimeZone = 'UTC'")
                 yield whole
         else:
+            self._take_over()
             found = open_to_ask(self.store, self.database, self.host)
             # One attached store is asked as if there were no other.
             names = found.stores if self.store is None else (self.store,)
             with found.connection:
                 yield replace(found, stores=names)
+
+    def _take_over(self) -> None:
+        """Take a published file over from whoever published it, once for each (rule M11)."""
+        handovers, path = kept_handovers(), built_path(self.database)
+        if not handovers.are_kept or not is_file(path):
+            return
+        with self._lock:
+            state = path.stat()
+            taken = (state.st_ino, state.st_mtime_ns, state.st_size)
+            if taken == self._taken:
+                return
+            held = manifest(path)
+            if held is not None:
+                handovers.take(STEP, held["generation_id"], file_root(path), utc_now())
+            self._taken = taken
 
     def _file_for_one_call(self, store: StoreFile) -> Opened:
         with self._lock:

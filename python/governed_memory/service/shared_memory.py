@@ -17,12 +17,13 @@ class SharedMemory:
 
     Attributes:
         own_session: the session of whoever names none; None where a connection is no session, as over HTTP.
+        is_read_only: whether it is a copy that is not kept, into which nobody may write.
     """
 
-    def __init__(self, store: MemoryStore, own_session: str | None = None) -> None:
+    def __init__(self, store: MemoryStore, own_session: str | None = None, *, is_read_only: bool = False) -> None:
         """Share a store. It stays the caller's to close."""
         self._store, self._one_at_a_time = store, threading.Lock()
-        self.own_session = own_session
+        self.own_session, self.is_read_only = own_session, is_read_only
 
     @property
     def witness(self) -> Witness:

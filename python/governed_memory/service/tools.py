@@ -28,8 +28,11 @@ LOGGER = logging.getLogger(__name__)
 
 
 def tools_of(served: Served) -> dict[str, Tool]:
-    """The tools of a server; those of memory only where it has one."""
-    return TOOLS | PACKET_TOOLS | (MEMORY_TOOLS | PROPOSAL_TOOLS if served.memory else {})
+    """The tools of a server; those of memory only where it has one, and those that write only where it is kept."""
+    if served.memory is None:
+        return TOOLS | PACKET_TOOLS
+    of_memory = MEMORY_TOOLS | PROPOSAL_TOOLS
+    return TOOLS | PACKET_TOOLS | {name: tool for name, tool in of_memory.items() if tool.is_read_only or not served.memory.is_read_only}
 
 
 def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
