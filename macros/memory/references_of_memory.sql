@@ -11,6 +11,8 @@
         ['frames', 'frame_id', 'steps', 'cells', 'unnest(list_transform(steps, lambda step: step.cell_id))'],
         ['replays', 'replay_id', 'frame_id', 'frames', 'frame_id'],
         ['approvals', 'approval_id', 'frame_ids', 'frames', 'unnest(frame_ids)'],
+        ['approvals', 'approval_id', 'trace_ids', 'traces', 'unnest(trace_ids)'],
+        ['traces', 'trace_id', 'source_ids', 'cells', 'unnest(source_ids)'],
         ['approvals', 'approval_id', 'cell_id', 'cells', "case when verdict <> 'reject' then cell_id end"],
         ['decisions', 'decision_id', 'link_id', 'links', 'link_id'],
     ]) -}}

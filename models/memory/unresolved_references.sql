@@ -7,7 +7,7 @@ held as (
         'cells' as stream,
         cell_id as held_id
     from {{ governed_memory.relation('cells') }}
-    {%- for stream, key in {'links': 'link_id', 'frames': 'frame_id', 'approvals': 'approval_id'}.items() %}
+    {%- for stream, key in {'links': 'link_id', 'frames': 'frame_id', 'traces': 'trace_id', 'approvals': 'approval_id'}.items() %}
     union all
     select
         '{{ stream }}' as stream,

@@ -22,12 +22,14 @@ from governed_memory.memory import MemoryStore
 from governed_memory.reads.publish import publish
 from governed_memory.sealed import Part, seal
 from governed_memory.service.memory_tools import MEMORY_TOOLS
+from governed_memory.service.packet_tools import PACKET_TOOLS
+from governed_memory.service.proposal_tools import PROPOSAL_TOOLS
 from governed_memory.service.tools import TOOLS
 from governed_memory.snapshots import KIND, Sources, take
 from governed_memory.snapshots.memory_log import put_log
 
 AT = "2026-10-01T12:00:00.000000Z"
-READS = {name for name, tool in MEMORY_TOOLS.items() if tool.is_read_only}
+READS = {name for name, tool in (MEMORY_TOOLS | PROPOSAL_TOOLS).items() if tool.is_read_only}
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,7 @@ def place(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return {"taken_at": AT, "memory": {}, "tables": {}, "files": [], "versions": {}}
 
     seal(root, KIND, write, keys)
+    (folder / "live").mkdir()
     return folder
 
 
@@ -78,7 +81,7 @@ def test_m11_a_snapshot_with_a_missing_cell_is_refused_and_the_one_before_is_ser
     assert [one["cell_id"] for one in found["cells"]] == ["a"]
     assert answer["answer"]["record_id"] == "M-603"
     # The copy that is served is not kept, so that nobody writes into it; what was read is noted where the memory lives.
-    assert tools == {*TOOLS, *READS} and READS
+    assert tools == {*TOOLS, *PACKET_TOOLS, *READS} and READS
     assert refused["error"]["code"] == "unknown_tool"
     assert [(event["read_kind"], event["found_ids"]) for event in events(place / "live", "reads")] == [("recall", ["a"]), ("ask", ["M-603"])]
     first, second, *_ = (tmp_path / "log").read_text(encoding="utf-8").splitlines()

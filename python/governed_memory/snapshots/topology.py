@@ -11,7 +11,7 @@ import polars
 from governed_memory.log import read_heads, rows_since
 from governed_memory.warehouse import build, open_memory, rows
 
-STREAMS = ("cells", "links", "annotations", "frames", "replays", "approvals", "decisions")
+STREAMS = ("cells", "links", "annotations", "frames", "replays", "traces", "approvals", "proposals", "decisions")
 AT_ONCE = 250_000
 ROWS = {"writer": polars.String, "seq": polars.Int64, "event": polars.String}
 HEADS = {"writer": polars.String, "stream": polars.String, "last_seq": polars.Int64, "pruned_seq": polars.Int64}
