@@ -8,14 +8,11 @@
         'graph_walk': governed_memory.graph_walk(
             '$start', '$adjacencies::varchar[]', '$scales::varchar[]', '$most_nodes', '$most_steps', reader
         ),
-        'query_words': 'select ' ~ governed_memory.words_of('$query', of_question=true) ~ ' as words',
         'matching_concepts': governed_memory.matching_concepts(),
         'concepts_of_records': 'select distinct concept_id, record_id from ' ~ governed_memory.relation('records')
             ~ ' where record_id in (select unnest($record_ids)) and concept_id is not null and ($store_id::varchar is null or store_id = $store_id)',
         'concepts_seen_in_part': 'select distinct concept_id from ' ~ governed_memory.relation('int_concept_holdings')
             ~ ' as holdings where concept_id in (select unnest($concepts::varchar[])) and not '
             ~ governed_memory.sees_whole('holdings', '$parties::varchar[]', '$boundary'),
-        'matched_words': 'select len(list_intersect(' ~ governed_memory.words_of('text') ~ ', $words::varchar[])) as matched_terms'
-            ~ ' from (select unnest($texts) as text, generate_subscripts($texts, 1) as place) order by place',
     }) -}}
 {%- endmacro %}

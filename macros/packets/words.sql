@@ -1,8 +1,8 @@
 {#- The words by which a record is found: each once, in order of their code points. A text is put in composed form and case is folded; a word is a
     run of letters, marks and digits, at most 64 characters of it. Scripts that set no spaces between words are cut into every two neighbouring
-    characters, and for an index into single ones too; of a question one stands alone only where it is asked for alone. As rule M5 has it of cells,
-    whose words are made when they are written. -#}
-{% macro words_of(text, of_question=false) -%}
+    characters, and into single ones too. So rule M5 has it of cells, whose words, like those of a question, are made by the same rule before they come
+    here; records are never written here, so theirs are made by each build. -#}
+{% macro words_of(text) -%}
     {%- set unspaced = '[\\x{0e00}-\\x{0eff}\\x{1000}-\\x{109f}\\x{1780}-\\x{17ff}\\x{3005}-\\x{3007}\\x{3040}-\\x{30ff}\\x{31f0}-\\x{31ff}'
         ~ '\\x{3400}-\\x{4dbf}\\x{4e00}-\\x{9fff}\\x{f900}-\\x{faff}\\x{ff66}-\\x{ff9f}\\x{20000}-\\x{3ffff}]' -%}
     {%- set letter = '\\p{L}\\p{M}\\p{N}' -%}
@@ -18,8 +18,7 @@
             regexp_extract_all(regexp_replace(folded, '[^{{ letter }}]', ' ', 'g'), '{{ unspaced }}+'),
             lambda run: list_concat(
                 list_transform(range(1, length(run)), lambda place: substring(run, place, 2)),
-                case when {{ 'length(run) = 1' if of_question else 'true' }}
-                    then list_transform(range(1, length(run) + 1), lambda place: substring(run, place, 1)) end
+                list_transform(range(1, length(run) + 1), lambda place: substring(run, place, 1))
             )
         )) end
     ))[1]))

@@ -20,7 +20,7 @@ from governed_memory import cli, warehouse
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller, read_host
 from governed_memory.memory import MemoryStore
-from governed_memory.memory.terms import index_terms, query_terms
+from governed_memory.memory.terms import index_terms
 from governed_memory.overlay.compact import expand
 from governed_memory.packets import Packet, PacketRequest, build_packet
 from governed_memory.packets.formats import FORMATS
@@ -187,16 +187,14 @@ def test_no_stored_text_forges_anything(tmp_path: Path, form: str) -> None:
     assert sorted(told) == sorted((entry["concept"], entry["record_id"], entry["value"], entry["source"]) for entry in records)
 
 
-def test_words_are_cut_as_those_of_cells_are() -> None:
-    connection = warehouse.open_memory()
-    of_question, indexed = warehouse.fragment("query_words"), warehouse.fragment("query_words").replace("length(run) = 1", "true")
-    letters = "abcXYZ 019_-.,éÉßäÄ我们的合同約ประกาศカタカナー・かなहिन्दीعربىσςΣİı\n\t|"
-    texts = ["", " ", "合", *("".join(source.choices(letters, k=source.randint(1, 30))) for source in examples(500, lambda source: source)), "x" * 200]
-    for text in texts:
-        if "İ" in text:
-            continue
-        assert warehouse.rows(connection, of_question, {"query": text}) == [{"words": query_terms(text)}]
-        assert warehouse.rows(connection, indexed, {"query": text}) == [{"words": index_terms(text)}]
+def test_words_of_records_are_cut_as_those_of_cells_are(tmp_path: Path) -> None:
+    letters = "abcXYZ 019_-.,éÉßäÄ我们的合同約ประกาศカタカナー・かなहिन्दीعربىσςΣı\t|"
+    texts = ["合", *("".join(source.choices(letters, k=source.randint(1, 30))) for source in examples(500, lambda source: source)), "x" * 200]
+    store = of_file(tmp_path, [record(f"R{number}", "c", text) for number, text in enumerate(texts)])
+    sql = """select record_index, list(term order by term) as terms from record_terms inner join searchable_records using (record_number) group by all
+        order by record_index"""
+    for text, row in zip(texts, warehouse.rows(store.connection, sql), strict=True):
+        assert sorted(row["terms"]) == index_terms(f"c {text}"), text
 
 
 def test_packets_of_generated_stores_are_whole_and_within_their_budget(batch_file: Path) -> None:

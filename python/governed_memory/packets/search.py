@@ -11,6 +11,7 @@ from typing import Any
 
 from governed_memory.dates import date_as_text
 from governed_memory.memory import MemoryStore, Sight
+from governed_memory.memory.terms import index_terms, query_terms
 from governed_memory.packets.groups import WITHHELD, Exclusion, Found, Group, of_answer, of_cells
 from governed_memory.packets.request import PacketRequest
 from governed_memory.reads.ask import Opened, Question, ask_several
@@ -43,7 +44,7 @@ class CellsFound:
 
 def found(request: PacketRequest, opened: Opened) -> Found:
     """The answers to what is asked, by name, by identifier or by words, as groups with their scores."""
-    words = _words(opened, request.query)
+    words = query_terms(request.query or "")
     matched, next_start = _matching(request, opened, words) if words else ([], None)
     known = dict.fromkeys((*request.concepts, *matched))
     concepts = list(dict.fromkeys((*known, *_concepts_of(request, opened))))
@@ -58,7 +59,7 @@ def found(request: PacketRequest, opened: Opened) -> Found:
         # What an identifier leads to and the caller is not told is as if it were not there (rule G7).
         exclusions += left_out if answer["concept"] in known else []
         told += [answer["concept"]] if of_one or answer["concept"] in known else []
-    kept = [group for group in _scored(opened, groups, words, request) if group.score]
+    kept = [group for group in _scored(groups, words, request) if group.score]
     days = [one["stable_until"] for answer in answers if answer["concept"] in told for one in answer.get("answers", [answer])]
     days += [date_as_text(next_start)] if next_start else []
     coverage = answers[0]["coverage"] if answers else {"searched": [request.store] if request.store else list(opened.stores), "not_searched": []}
@@ -123,10 +124,6 @@ def _hash_of(file: Path, _: int, __: int) -> str:
         return hashlib.file_digest(held, "sha256").hexdigest()
 
 
-def _words(opened: Opened, query: str | None) -> list[str]:
-    return list(rows(opened.connection, fragment("query_words"), {"query": query})[0]["words"]) if query else []
-
-
 def _matching(request: PacketRequest, opened: Opened, words: Sequence[str]) -> tuple[list[str], Any]:
     sql = fragment("matching_concepts", terms=", ".join(map(literal, words)))
     asked = {
@@ -167,15 +164,13 @@ def _first(days: Iterable[str | None]) -> str | None:
     return min((day for day in days if day is not None), default=None)
 
 
-def _scored(opened: Opened, groups: Sequence[Group], words: Sequence[str], request: PacketRequest) -> list[Group]:
+def _scored(groups: Sequence[Group], words: Sequence[str], request: PacketRequest) -> list[Group]:
     """The groups with how many of the words the best of their members has: of what is told, and of nothing else."""
-    members = [(place, member) for place, group in enumerate(groups) for member in group.members]
-    best = [0] * len(groups)
-    if words and members:
-        texts = [f"{member.concept or ''} {member.value or ''}" for _, member in members]
-        counts = rows(opened.connection, fragment("matched_words"), {"texts": texts, "words": list(words)})
-        for (place, _), row in zip(members, counts, strict=True):
-            best[place] = max(best[place], row["matched_terms"])
+    asked = set(words)
+    best = [
+        max(len(asked.intersection(index_terms(f"{member.concept or ''} {member.value or ''}"))) for member in group.members) if asked else 0
+        for group in groups
+    ]
     return [_with_score(group, matched, len(words), is_named(group, request)) for group, matched in zip(groups, best, strict=True)]
 
 
