@@ -9,10 +9,12 @@ from pathlib import Path
 import dbt_harness
 import duckdb
 import pytest
-from cryptography.hazmat.primitives import serialization as form
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from generated import examples
+from sealed_folders import SECTION, host_keys, make_key, structural_edit
 
 from governed_memory import cli
+from governed_memory.packets.export import KIND
+from governed_memory.sealed import newest_valid
 
 RECORDS = [
     {"record_id": "A", "concept": "margin", "value": "ZQX-41", "valid_from": "2026-01-01", "release_to": ["board"]},
@@ -22,7 +24,7 @@ RECORDS = [
     {"record_id": "D", "concept": "ZQX-only", "value": "ZQX", "valid_from": "2026-01-01", "release_to": ["board"]},
 ]
 HOST = {
-    "keys": {"active": "k", "k": {"algorithm": "ed25519", "file": "k.pem", "public_file": "k.pub.pem"}},
+    "keys": SECTION,
     "callers": {"staff": {"parties": ["staff"], "boundary": "inside"}, "chair": {"parties": ["board"], "boundary": "inside"}},
 }
 
@@ -34,15 +36,13 @@ def place(tmp_path: Path) -> Path:
 
 
 def with_host(folder: Path) -> Path:
-    key = Ed25519PrivateKey.generate()
-    (folder / "k.pem").write_bytes(key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
-    (folder / "k.pub.pem").write_bytes(key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo))
+    make_key(folder)
     (folder / "host.yml").write_text(json.dumps(HOST))
     return folder
 
 
-def export(place: Path, *more: str) -> int:
-    named = ["--out", str(place / "out"), "--as-of", "2026-06-01", "--host", str(place / "host.yml")]
+def export(place: Path, *more: str, as_of: str = "2026-06-01") -> int:
+    named = ["--out", str(place / "out"), "--as-of", as_of, "--host", str(place / "host.yml")]
     return cli.main(["packet", "export", *named, "--store", str(place / "store.jsonl"), "--policy", "abstain", *more])
 
 
@@ -88,6 +88,26 @@ def test_an_export_that_is_not_as_it_was_sealed_is_not_read(place: Path, capsys:
     shutil.rmtree(place / "out" / "generation-000001")
     assert get(place, "staff", "price") == 2
     assert "holds no export of packets that is whole" in capsys.readouterr().err
+
+
+def test_flipped_bits_and_edits_of_an_export_are_all_refused_C29(place: Path, tmp_path: Path) -> None:
+    assert export(place) == export(place, as_of="2026-07-01") == 0
+    root, keys = place / "out", host_keys(place)
+    older, newest = root / "generation-000001", root / "generation-000002"
+    files = sorted(newest.iterdir())
+    for source in examples(1000, lambda source: source):
+        file = source.choice([path for path in files if path.stat().st_size])
+        content = bytearray(kept := file.read_bytes())
+        bit = source.randrange(8 * len(content))
+        content[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(content)
+        assert newest_valid(root, KIND, keys).folder == older
+        file.write_bytes(kept)
+    for number, source in enumerate(examples(100, lambda source: source)):
+        copy = shutil.copytree(root, tmp_path / f"copy-{number}")
+        edit = structural_edit(source, copy / newest.name, copy / older.name)
+        assert newest_valid(copy, KIND, keys).folder == copy / older.name, edit
+    assert newest_valid(root, KIND, keys).folder == newest
 
 
 @pytest.mark.parametrize(
