@@ -1,6 +1,6 @@
 -- M4: each relation of memory has one row in memory_objects; those that hold cells take the class of each cell's system
 {%- set relations = [] %}
-{%- for node in graph.nodes.values() if node.resource_type == 'model' and node.package_name == 'governed_memory' 
+{%- for node in graph.nodes.values() if node.resource_type == 'model' and node.package_name == 'governed_memory'
     and ('/memory/' in node.original_file_path or '/packets/' in node.original_file_path)
     and not node.name.startswith('int_') and not node.name.startswith('stg_') %}
 {%- do relations.append(node.name) %}
