@@ -5,23 +5,33 @@
 {%- endmacro %}
 
 {#- The proposals that a reader may see: as cells are read (M5, G5), and one to consolidate only with all its evidence. Who made it knows it. `evidence`
-    is a clause with candidate_fingerprint and frame_id; other evidence of the same signature counts too, since a candidate that has grown since is
-    still what was meant. -#}
+    is a clause as `lineage_evidence` makes it; other evidence of the same signature counts too, since a candidate that has grown since is still what
+    was meant. -#}
 {% macro readable_proposals(evidence, reader) -%}
     select proposals.*
     from {{ governed_memory.relation('proposals') }} as proposals
     left join (
         select
-            left(evidence.candidate_fingerprint, 32) as signature_begins,
-            min(coalesce({{ governed_memory.readable('cells', reader) }}, false)) as is_readable
-        from {{ evidence }} as evidence
-        left join {{ governed_memory.relation('frame_steps') }} as steps on evidence.frame_id = steps.frame_id
-        left join {{ governed_memory.relation('cells') }} as cells on steps.cell_id = cells.cell_id
+            {{ governed_memory.signature_mark('rests.candidate_fingerprint') }} as signature_begins,
+            min({{ governed_memory.rest_is_readable(reader) }}) as is_readable
+        from ({{ governed_memory.evidence_rests(evidence) }}) as rests
+        left join {{ governed_memory.relation('cells') }} as cells on rests.cell_id = cells.cell_id
+        left join {{ governed_memory.relation('traces') }} as traces on rests.trace_id = traces.trace_id
         group by signature_begins
-    ) as signatures on left(proposals.candidate_fingerprint, 32) = signatures.signature_begins
+    ) as signatures on {{ governed_memory.signature_mark('proposals.candidate_fingerprint') }} = signatures.signature_begins
     where
         {{ governed_memory.readable('proposals', reader) }}
         and (proposals.kind = 'record' or proposals.principal = {{ reader.principal }} or coalesce(signatures.is_readable, false))
+{%- endmacro %}
+
+{#- Who has proposed a candidate, by the mark of its signature. -#}
+{% macro proposed_by() -%}
+    select
+        {{ governed_memory.signature_mark('candidate_fingerprint') }} as signature_begins,
+        list_sort(list(distinct principal)) as proposed_by
+    from {{ governed_memory.relation('proposals') }}
+    where candidate_fingerprint is not null
+    group by signature_begins
 {%- endmacro %}
 
 {#- What was proposed, as far as a reader may see it, with what became of it and the command that accepts it. A change of a record is settled in its
@@ -29,9 +39,17 @@
 {% macro proposals_read(clock, reader) -%}
 with
 
-candidates as ({{ governed_memory.schema_candidates(clock) }}),
+schemas as materialized ({{ governed_memory.schema_candidates(clock) }}),
 
-evidence as ({{ governed_memory.lineage_evidence('candidates') }}),
+skills as materialized ({{ governed_memory.skill_candidates(clock) }}),
+
+candidates as (
+    select candidate_fingerprint from schemas
+    union all
+    select candidate_fingerprint from skills
+),
+
+evidence as materialized ({{ governed_memory.lineage_evidence('schemas', 'skills') }}),
 
 verdicts as ({{ governed_memory.verdicts() }}),
 

@@ -63,14 +63,7 @@ source_cells as (
 
 verdicts as ({{ governed_memory.verdicts() }}),
 
-proposals as (
-    select
-        left(candidate_fingerprint, 32) as signature_begins,
-        list_sort(list(distinct principal)) as proposed_by
-    from {{ governed_memory.relation('proposals') }}
-    where candidate_fingerprint is not null
-    group by signature_begins
-),
+proposals as ({{ governed_memory.proposed_by() }}),
 
 named as (
     select
@@ -107,5 +100,5 @@ from named
 inner join bounds on named.signature_number = bounds.signature_number
 left join opposing on named.signature_fingerprint = opposing.signature_fingerprint
 left join verdicts on named.candidate_fingerprint = verdicts.candidate_fingerprint
-left join proposals on left(named.candidate_fingerprint, 32) = proposals.signature_begins
+left join proposals on {{ governed_memory.signature_mark('named.candidate_fingerprint') }} = proposals.signature_begins
 {%- endmacro %}

@@ -108,6 +108,8 @@ named_evidence as (
 
 verdicts as ({{ governed_memory.verdicts() }}),
 
+proposals as ({{ governed_memory.proposed_by() }}),
+
 fingerprinted as (
     select
         *,
@@ -133,6 +135,7 @@ select
     found.trace_ids,
     coalesce(found.counter_example_ids, []) as counter_example_ids,
     found.proposers,
+    coalesce(proposals.proposed_by, []) as proposed_by,
     found.source_ids,
     bounds.confidence,
     bounds.classification,
@@ -145,4 +148,5 @@ from fingerprinted as found
 inner join bounds on found.signature_fingerprint = bounds.signature_fingerprint
 left join conditions on found.signature_fingerprint = conditions.signature_fingerprint
 left join verdicts on found.candidate_fingerprint = verdicts.candidate_fingerprint
+left join proposals on {{ governed_memory.signature_mark('found.candidate_fingerprint') }} = proposals.signature_begins
 {%- endmacro %}

@@ -2,7 +2,7 @@
     the reader may read: a row for each node with how many steps it is away and its edges to the others, and the same columns in each row saying what was
     cut. Of what may not be read nothing is told but how many such nodes are next to those shown (G7).
 
-    A frame is read by who may read the cell of every step; a decision, by who may read all it is about; an approval, by who may read its cell. -#}
+    A frame is read by who may read the cell of every step; a decision, by who may read all it is about; an approval, by who may read its cell; a trace, as a cell. -#}
 {% macro graph_walk(start, adjacencies, scales, most_nodes, most_steps, reader) -%}
 with recursive
 
@@ -22,6 +22,10 @@ readable_nodes as materialized (
     left join {{ governed_memory.relation('cells') }} as cells on needed.cell_id = cells.cell_id
     group by needed.node_id
     having bool_and(coalesce({{ governed_memory.readable('cells', reader) }}, false))
+    union all
+    select trace_id as node_id
+    from {{ governed_memory.relation('traces') }} as traces
+    where {{ governed_memory.readable('traces', reader) }}
 ),
 
 nodes as materialized (

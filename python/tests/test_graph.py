@@ -10,6 +10,7 @@ from typing import Any
 
 import polars
 import pytest
+from learning_houses import House
 from memory_stores import ANN, NOON, cell, events, frame, sight, written
 
 from governed_memory import cli
@@ -106,6 +107,25 @@ def test_frames_are_nodes_for_who_may_read_all_their_steps(tmp_path: Path) -> No
         assert came_to(store, "c1", types=["binding"]) == ["c1", "f", "c2"]
         bob = Sight(Caller("bob", ("bob",), "inside"), "s", NOON)
         assert came_to(store, "f", bob) == []
+
+
+def test_a_skill_is_joined_to_the_runs_that_carry_it_and_to_those_that_speak_against_it_M8(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.store.write([{"cell_id": "ticket", "system": "episodic", "content": "x", "source": "log"}], principal="ann", session_id="desk", now=NOON)
+    house.runs(5, 2)
+    house.trace(7, source_ids=["ticket"], release_to=["support"])
+    skill = str(house.decide("approve", house.candidates()[0]["candidate_fingerprint"]).target_id)
+    seen, successes = house.sight(), ["t0", "t1", "t2", "t3", "t4", "t7"]
+    # Its cell carries it too.
+    assert came_to(house.store, skill, seen, types=["semantic-support"]) == [skill, *successes[:5], "t7", "ticket"]
+    assert came_to(house.store, skill, seen, types=["semantic-conflict"]) == [skill, "t5", "t6"]
+    assert came_to(house.store, "t7", seen, types=["support"]) == ["t7", "ticket"]
+    nodes = {node.node_id: (node.scale, node.kind) for node in walk(house.store, skill, seen).nodes}
+    assert (nodes["t0"], nodes[skill]) == (("episode", "trace"), ("schema", "procedural"))
+    # A run is read as a cell is (G7).
+    told = walk(house.store, "t0", house.sight("max"), types=["semantic-support"])
+    assert [node.node_id for node in told.nodes] == ["t0"] and told.cut["withheld"] == 1
+    house.store.close()
 
 
 def test_a_circle_ends_and_a_long_chain_is_cut_by_its_steps(tmp_path: Path) -> None:

@@ -261,6 +261,8 @@ def test_each_test_of_memory_fails_on_a_log_that_breaks_it(tmp_path: Path) -> No
     invariants = {path.stem for path in (dbt_harness.ROOT / "tests/memory").glob("*.sql")}
     transitions = {name for name in ended if name.startswith("accepted_values_") and "_transition__" in name}
     assert len(transitions) == len(BY_HAND)
+    # Nothing is built of a stream whose chain is not what its head says.
+    assert {f"follows_its_chain_stg_log_{stream}_{stream}" for stream in (*BY_HAND, "approvals", "decisions", "reads", "refusals")} <= ended.keys()
     to_fail = refusals | invariants | transitions | {"is_empty_log_gaps_", "follows_its_chain_stg_log_cells_cells"}
     assert {name: ended.get(name) for name in sorted(to_fail)} == dict.fromkeys(sorted(to_fail), "fail")
 

@@ -136,6 +136,39 @@ def test_the_command_lists_them_with_what_accepts_them_quoted_for_a_shell(house:
     }  # fmt: skip
 
 
+def test_who_proposed_a_skill_does_not_approve_it_and_it_is_listed_until_it_is_settled_M8(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["--memory", str(house.place), "--host", str(house.folder / "host.yml"), "--global", "--principal", "kim"]
+    house.runs(5, 1, release_to=["support"])
+    [skill] = [one for one in house.candidates() if one["kind"] == "skill"]
+    fingerprint = skill["candidate_fingerprint"]
+    stranger = Sight(house.host.caller("max"), "s", NOON, True)
+    [unknown] = house.store.propose([{"kind": "consolidation", "candidate_fingerprint": fingerprint, "reason": "r"}], stranger)
+    assert unknown.code == "candidate_unknown"
+    proposal = told(house, kind="consolidation", candidate_fingerprint=fingerprint, reason="works mostly")
+    assert main(["candidates", *common]) == main(["proposals", *common]) == 0
+    printed = capsys.readouterr().out
+    assert "  recorded by ann\n  proposed by lee\n" in printed
+    assert f"{proposal}  consolidation  open  by lee" in printed and f"gmem approve {fingerprint} --key=FILE" in printed
+    # One of a candidate is read with all its evidence.
+    assert [one["proposal_id"] for one in house.store.proposals(stranger)] == []
+    assert house.decide("approve", fingerprint, "lee").code == "proposer_approves"
+    learned = house.decide("approve", fingerprint, now=NOON + HOUR)
+    assert [one["state"] for one in house.store.proposals(house.sight())] == ["approved"]
+    lineage = house.store.trace(str(learned.target_id), house.sight())
+    assert lineage and f"    proposal {proposal}" in as_tree(lineage)
+
+
+def test_a_proposal_of_a_skill_that_has_grown_since_is_outdated(house: House) -> None:
+    house.runs(5)
+    [skill] = [one for one in house.candidates() if one["kind"] == "skill"]
+    told(house, kind="consolidation", candidate_fingerprint=skill["candidate_fingerprint"], reason="works")
+    house.trace(5)
+    assert [(one["state"], one["reason"]) for one in house.store.proposals(house.sight())] == [("outdated", "works")]
+    [grown] = [one for one in house.candidates() if one["kind"] == "skill"]
+    assert grown["proposed_by"] == ["lee"]
+    assert house.decide("approve", grown["candidate_fingerprint"], "lee").code == "proposer_approves"
+
+
 def test_what_was_proposed_of_a_candidate_that_is_none_any_more_is_outdated(house: House) -> None:
     told(house, **consolidation(house))
     house.frame(3)
@@ -146,7 +179,7 @@ def test_what_was_proposed_of_a_candidate_that_is_none_any_more_is_outdated(hous
 
 
 def consolidated(house: House, **cell: Any) -> Any:
-    scene = Scene("consolidate", "consolidation", None, NOON)
+    scene = Scene("consolidate", "consolidation", None, NOON, is_own=True)
     said = {"cell_id": "schema_x", "system": "semantic", "content": "x", "source_ids": ["0-1"], **cell}
     return house.store._transitions.propose("cells", [said], scene, made=[{"approval_id": "approve_x"}]).outcomes[0]
 
@@ -231,6 +264,19 @@ def test_an_agent_sees_the_candidates_it_may_read_and_proposes_one_M7_G8(url: st
     assert house.decide("approve", fingerprint, "kim", now=datetime.datetime.now(datetime.UTC)).outcome == "written"
     assert call(url, "kim", "candidates", across_sessions=True)["candidates"] == []
     assert call(url, "kim", "candidates", across_sessions=True, include_settled=True)["candidates"][0]["state"] == "approved"
+
+
+def test_an_agent_sees_and_proposes_skills_too_M8(url: str, house: House) -> None:
+    house.runs(5, 2)
+    schema, skill = call(url, "bob", "candidates", across_sessions=True)["candidates"]
+    assert (schema["kind"], skill["kind"]) == ("schema", "skill") and "skill" not in schema and "scene" not in skill
+    assert (skill["skill"], skill["tools"], skill["success_count"], skill["counter_example_ids"]) == ("free the printer", ["look", "restart"], 5, ["t5", "t6"])
+    first = call(url, "lee", "propose", candidate_fingerprint=skill["candidate_fingerprint"], reason="works mostly")
+    assert first["outcome"] == "written"
+    assert [one["proposed_by"] for one in call(url, "kim", "candidates", across_sessions=True)["candidates"]] == [[], ["lee"]]
+    now = datetime.datetime.now(datetime.UTC)
+    assert house.decide("approve", skill["candidate_fingerprint"], "ann", now=now).code == "proposer_approves"
+    assert house.decide("approve", skill["candidate_fingerprint"], "kim", now=now).outcome == "written"
 
 
 def test_an_agent_proposes_a_change_of_records_that_it_may_see_G7_M14(url: str, house: House) -> None:

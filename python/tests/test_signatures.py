@@ -83,3 +83,18 @@ def test_another_key_in_the_host_file_has_signed_nothing(house: House, capsys: p
     (house.folder / "host.yml").write_text(json.dumps(host))
     code, lines = verified(house, capsys, "--host", str(house.folder / "host.yml"))
     assert code == 1 and lines[-1].endswith("3 problem(s)")
+
+
+def test_an_approval_of_a_skill_is_signed_with_the_traces_that_it_names_M8(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    house.runs(5, 2)
+    skill = next(one for one in house.candidates() if one["kind"] == "skill")
+    assert house.decide("approve", skill["candidate_fingerprint"], now=NOON + HOUR).code is None
+    host = ("--host", str(house.folder / "host.yml"))
+    assert verified(house, capsys, *host)[0] == 0
+    told = next(one for one in approvals(house) if one["kind"] == "skill")
+    assert told["trace_ids"] == [f"t{number}" for number in range(7)]
+    forged = {**told, "approval_id": "approve_forged", "trace_ids": told["trace_ids"][:5]}
+    with LogWriter(house.place / "log") as writer:
+        writer.append({"approvals": [canonical_event(forged)]}, "2026-10-01T12:00:00Z")
+    code, lines = verified(house, capsys, *host)
+    assert code == 1 and lines[0].endswith("'approve_forged' is not what 'kim' signed")

@@ -128,6 +128,61 @@ def test_a_conflict_is_told_and_not_followed(house: House, schema: str) -> None:
     assert ("cell", other, "conflict", schema) in edges(trace(house, other))
 
 
+def test_a_skill_leads_back_over_its_approval_to_the_runs_that_worked_and_those_that_did_not_M8(house: House) -> None:
+    who: dict[str, Any] = {"principal": "ann", "session_id": "desk", "now": NOON}
+    house.store.write([{"cell_id": "ticket", "system": "episodic", "content": "the printer jams", "source": "log"}], **who)
+    house.runs(5, 2, source_ids=["ticket"])
+    candidate = house.candidates()[0]["candidate_fingerprint"]
+    runs = {("candidate", candidate, "success" if number < 5 else "failure", f"t{number}") for number in range(7)}
+    runs |= {("trace", f"t{number}", "source", "ticket") for number in range(7)}
+    assert edges(trace(house, candidate)) == runs
+    skill = approved(house)
+    approval = f"approve_{candidate}"
+    learned = {("cell", skill, "approval", approval), ("cell", skill, "source", "ticket"), ("approval", approval, "candidate", candidate)}
+    assert edges(trace(house, skill)) == runs | learned
+    assert edges(trace(house, "t6")) == {("trace", "t6", "source", "ticket")}
+    assert {(thing.id, thing.what) for thing in trace(house, skill).things if thing.kind == "trace" and thing.id > "t3"} == {
+        ("t4", "succeeded"), ("t5", "failed"), ("t6", "failed"),
+    }  # fmt: skip
+    tree = as_tree(trace(house, skill)).splitlines()
+    assert "      success: trace t0  succeeded, by ann, 2026-10-01 12:00:00" in tree
+    assert "      failure: trace t6  failed, by ann, 2026-10-01 12:00:00" in tree
+    document = ProvDocument.deserialize(content=as_prov(trace(house, skill)), format="json")
+    assert len([one for one in document.get_records() if "trace:t" in str(one.identifier)]) == 7
+    house.decide("revoke", skill, now=NOON + HOUR, reason="it was the plug")
+    assert ("cell", skill, "revocation", f"revoke_{skill}") in edges(trace(house, skill))
+
+
+def test_a_skill_that_was_rejected_and_one_that_has_grown_keep_their_runs(house: House) -> None:
+    house.runs(5, 1)
+    candidate = house.candidates()[0]["candidate_fingerprint"]
+    house.decide("reject", candidate, reason="one printer")
+    before = edges(trace(house, f"reject_{candidate}"))
+    assert {edge[3] for edge in before if edge[0] == "candidate"} == {f"t{number}" for number in range(6)}
+    house.trace(6)
+    assert edges(trace(house, f"reject_{candidate}")) == before
+    assert {edge[3] for edge in edges(trace(house, house.candidates()[0]["candidate_fingerprint"]))} == {f"t{number}" for number in range(7)}
+
+
+def test_of_runs_and_their_cells_that_a_caller_may_not_read_only_the_number_is_told_G7(house: House) -> None:
+    who: dict[str, Any] = {"principal": "ann", "session_id": "desk", "now": NOON}
+    house.store.write([{"cell_id": "ticket", "system": "episodic", "content": "the printer jams", "source": "log", "release_to": ["board"]}], **who)
+    house.runs(5)
+    house.trace(5, release_to=["support"], source_ids=["ticket"], by="ann")
+    # Whoever may read the run, and not the cell that it names, has the run and no candidate.
+    kim, max_ = house.sight(), house.sight("max")
+    told = trace(house, "t5", sight=kim)
+    assert (edges(told), told.withheld) == (set(), 1)
+    assert house.store.trace("t5", max_) is None
+    candidate = house.candidates("ann")[0]["candidate_fingerprint"]
+    assert house.store.trace(candidate, kim) is None
+    assert trace(house, "t0", sight=max_).things[0].what == "succeeded"
+    # Outside of its session a run of nobody in particular is not read either.
+    assert house.store.trace("t0", Sight(house.host.caller("max"), "elsewhere", NOON)) is None
+    outside = Sight(Caller("guest", ("board",), "outside", True), None, NOON, True)
+    assert house.store.trace("t0", outside) is None
+
+
 def test_of_what_a_caller_may_not_read_only_the_number_is_told_G7(house: House) -> None:
     house.frame(0, cell={"release_to": ["support"]})
     house.frame(1, cell={"release_to": ["support", "legal"]})

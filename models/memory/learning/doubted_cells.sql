@@ -7,16 +7,22 @@ revoked as (
     where verdict = 'revoke'
 ),
 
+learned as (
+    select cell_id, party, role, approved_at from {{ governed_memory.relation('learned_schemas') }}
+    union all
+    select cell_id, party, role, approved_at from {{ governed_memory.relation('learned_skills') }}
+),
+
 -- What leads back to something revoked, with the party that answers for that
 lineage as (
     select
         lineage.cell_id,
         list(lineage.revoked_cell_id order by lineage.revoked_cell_id) as revoked_cell_ids,
         min(lineage.revoked_at) as revoked_at,
-        arg_min(schemas.party, (schemas.approved_at, schemas.cell_id)) as party,
-        arg_min(schemas.role, (schemas.approved_at, schemas.cell_id)) as role
+        arg_min(learned.party, (learned.approved_at, learned.cell_id)) as party,
+        arg_min(learned.role, (learned.approved_at, learned.cell_id)) as role
     from {{ governed_memory.relation('int_revoked_lineage') }} as lineage
-    left join {{ governed_memory.relation('learned_schemas') }} as schemas on lineage.revoked_cell_id = schemas.cell_id
+    left join learned on lineage.revoked_cell_id = learned.cell_id
     where lineage.cell_id <> lineage.revoked_cell_id
     group by lineage.cell_id
 ),
@@ -42,5 +48,5 @@ from {{ governed_memory.relation('cell_states') }} as states
 left join revoked on states.cell_id = revoked.cell_id
 left join lineage on states.cell_id = lineage.cell_id
 left join doubts on states.cell_id = doubts.cell_id
-left join {{ governed_memory.relation('learned_schemas') }} as own on states.cell_id = own.cell_id
+left join learned as own on states.cell_id = own.cell_id
 where states.is_in_doubt and not states.is_expired and revoked.cell_id is null

@@ -12,6 +12,7 @@ conditions as (
             'field_malformed': 'judged.has_malformed_field',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.proposal_id'),
+            'id_too_long': governed_memory.is_too_long_a_name('judged.proposal_id'),
             'kind_unknown': "coalesce(judged.kind, '') not in ('record', 'consolidation')",
             'change_incomplete': "judged.kind = 'record' and (" ~ governed_memory.says_no_change('judged') ~ " or judged.candidate_fingerprint is not null)",
             'candidate_missing': "judged.kind = 'consolidation' and (coalesce(" ~ governed_memory.is_blank('judged.candidate_fingerprint')

@@ -49,6 +49,7 @@ conditions as (
             'field_malformed': 'judged.has_malformed_field or step_shapes.has_malformed_step',
             'event_too_long': governed_memory.is_too_long(),
             'id_blank': governed_memory.is_blank('judged.trace_id'),
+            'id_too_long': governed_memory.is_too_long_a_name('judged.trace_id'),
             'skill_missing': 'coalesce(' ~ governed_memory.is_blank('judged.skill') ~ ', true)',
             'outcome_missing': 'judged.succeeded is null or judged.ended_at is null',
             'step_incomplete': 'step_shapes.is_incomplete',

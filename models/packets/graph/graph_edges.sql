@@ -15,6 +15,19 @@ joined as (
     from {{ governed_memory.relation('cells') }}
     union
     select
+        trace_id as from_id,
+        unnest(source_ids) as to_id,
+        'source' as relation
+    from {{ governed_memory.relation('traces') }}
+    union
+    select
+        cell_id as from_id,
+        trace_id as to_id,
+        case when succeeded then 'success' else 'failure' end as relation
+    from {{ governed_memory.relation('skill_lineage') }}
+    where is_held
+    union
+    select
         frame_id as from_id,
         cell_id as to_id,
         'step' as relation

@@ -13,6 +13,12 @@ select
 from {{ governed_memory.relation('frames') }}
 union all
 select
+    trace_id as node_id,
+    'episode' as scale,
+    'trace' as kind
+from {{ governed_memory.relation('traces') }}
+union all
+select
     decision_id as node_id,
     'control' as scale,
     'decision' as kind

@@ -128,6 +128,7 @@ def _of_a_skill(candidate: dict[str, Any]) -> list[str]:
         f"  rate of success {candidate['success_rate']:.2f}, surely {candidate['rate_low']:.2f} to {candidate['rate_high']:.2f}",
         *(f"  {what}: {', '.join(names)}" for what, names in _limits(candidate).items() if names),
         f"  recorded by {', '.join(candidate['proposers'])}",
+        *_proposed(candidate),
     ]
 
 
@@ -147,8 +148,12 @@ def _of_a_schema(candidate: dict[str, Any]) -> list[str]:
         f"  {candidate['evidence_count']} frames: {', '.join(candidate['frame_ids'])}",
         *([f"  against it {opposing}: {', '.join(candidate['opposing_frame_ids'])}"] if opposing else []),
         f"  bound by {', '.join(candidate['proposers'])}",
-        *([f"  proposed by {', '.join(candidate['proposed_by'])}"] if candidate["proposed_by"] else []),
+        *_proposed(candidate),
     ]
+
+
+def _proposed(candidate: dict[str, Any]) -> list[str]:
+    return [f"  proposed by {', '.join(candidate['proposed_by'])}"] if candidate["proposed_by"] else []
 
 
 def _day(text: str | None) -> datetime.date | None:

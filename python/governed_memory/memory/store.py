@@ -219,7 +219,7 @@ class MemoryStore:
         """What something derives from, back to what was observed, as far as the caller may read it (rules M2, G7). The read leaves an event.
 
         Args:
-            name: the identifier of a cell, frame, replay, candidate, proposal, approval or record of memory.
+            name: the identifier of a cell, frame, replay, trace, candidate, proposal, approval or record of memory.
             sight: who reads, from which session and when.
             most_steps: how far back at most.
             most_things: how many things at most, the nearest first.

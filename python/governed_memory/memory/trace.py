@@ -42,7 +42,7 @@ class Thing:
     """One thing of a lineage.
 
     Attributes:
-        kind: cell, frame, replay, candidate, proposal, approval, record, principal or party.
+        kind: cell, frame, replay, trace, candidate, proposal, approval, record, principal or party.
         id: its identifier.
         steps: how far back it lies.
         what: what it is in a word, such as the system of a cell; None where its kind says all.

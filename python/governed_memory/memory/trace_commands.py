@@ -17,7 +17,7 @@ FORMS = {"tree": as_tree, "prov": as_prov, "mermaid": as_mermaid}
 
 def register_trace(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this command to the root parser."""
-    parser = commands.add_parser("trace", help="what a cell, frame, candidate, approval or learned record derives from, back to what was observed")
+    parser = commands.add_parser("trace", help="what a cell, frame, run, candidate, approval or learned record derives from, back to what was observed")
     parser.add_argument("target", metavar="ID", help="its identifier")
     parser.add_argument("--as", dest="form", choices=FORMS, default="tree", help="a tree, W3C PROV-JSON, or a Mermaid flowchart (default: tree)")
     parser.add_argument("--steps", type=int, default=MOST_STEPS, metavar="N", help="how far back at most (default %(default)s)")

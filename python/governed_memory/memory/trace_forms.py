@@ -19,7 +19,10 @@ Key = tuple[str, str]
 PLAIN = re.compile(r"[\w.:/@%+,-]+", re.ASCII)
 # What is told first: records before what they are made of, and of one thing, how it was learned before the cells it rests on.
 KINDS = ("record", "proposal", "approval", "cell")
-ROLES = ("schema", "approval", "revocation", "revoked", "candidate", "evidence", "frame", "step", "source", "subject", "proposal", "supersedes", "conflict")
+ROLES = (
+    "schema", "approval", "revocation", "revoked", "candidate", "evidence", "success", "failure", "frame", "step", "source", "subject", "proposal",
+    "supersedes", "conflict",
+)  # fmt: skip
 # What PROV takes for something that happens, and not for something that is.
 ACTIVITIES = ("approval",)
 NAMESPACE = "urn:governed-memory:"

@@ -10,15 +10,21 @@ from governed_memory.dates import day
 from governed_memory.errors import shown
 from governed_memory.log import utc_now
 from governed_memory.memory import Sight
+from governed_memory.memory.kinds import SCHEMA, SKILL
 from governed_memory.reads.released import visible_beside
 from governed_memory.service.memory_tools import FLAG, FROM_WHERE, SESSION, expect_json, held_memory, plain, said, session_of
 from governed_memory.service.refusals import GuardRefusal, ToolError, of_arguments
 from governed_memory.service.tool import CONCEPT, DAY, STORE, TEXT, TEXTS, Call, Tool
 
-CANDIDATE = (
-    "candidate_fingerprint", "state", "concept", "scene", "entities", "goal", "action", "outcome", "evidence_count", "min_evidence", "frame_ids",
-    "opposing_frame_ids", "source_ids", "confidence", "proposers", "proposed_by",
-)  # fmt: skip
+# Of a candidate of either kind, and of each.
+CANDIDATE = ("kind", "candidate_fingerprint", "state", "evidence_count", "min_evidence", "source_ids", "confidence", "proposers", "proposed_by")
+OF_KIND = {
+    SCHEMA: ("concept", "scene", "entities", "goal", "action", "outcome", "frame_ids", "opposing_frame_ids"),
+    SKILL: (
+        "skill", "tools", "success_count", "failure_count", "success_rate", "rate_low", "rate_high", "success_conditions", "failure_conditions", "limits",
+        "trace_ids", "counter_example_ids",
+    ),
+}  # fmt: skip
 OF_A_RECORD = ("concept", "value", "valid_from", "supersedes")
 # The records to be replaced, by their places in the store, and for whom a proposal is that may quote any of them. That a read asks for (G5), and no
 # list that a restricted one has not (M14).
@@ -47,7 +53,11 @@ def _candidates(call: Call) -> dict[str, Any]:
     sight = Sight(call.caller, session_of(call), utc_now(), call.given.get("across_sessions", False))
     with held_memory(call) as memory:
         found = [one for one in memory.candidates(sight) if call.given.get("include_settled", False) or one["state"] == "open"]
-    return {"session": sight.session_id, "candidates": [{name: plain(one[name]) for name in CANDIDATE} for one in found]}
+    return {"session": sight.session_id, "candidates": [_told(one) for one in found]}
+
+
+def _told(candidate: dict[str, Any]) -> dict[str, Any]:
+    return {name: plain(candidate[name]) for name in CANDIDATE + OF_KIND[candidate["kind"]]}
 
 
 def _propose(call: Call) -> dict[str, Any]:
@@ -101,7 +111,8 @@ def _change(call: Call) -> dict[str, Any]:
 
 PROPOSAL_TOOLS = {
     "candidates": Tool(
-        "What could be learned from frames and awaits the approval of a person: enough replayed frames that say the same, with what speaks against it. "
+        "What could be learned and awaits the approval of a person: schemas from enough replayed frames that say the same, and skills from execution traces "
+        "that surely work often enough, each with what speaks against it. "
         "Only those whose evidence you may read. No candidate is knowledge.",
         _candidates,
         {**{name: FROM_WHERE[name] for name in ("across_sessions", "session")}, "include_settled": said("also approved, rejected and revoked ones", FLAG)},
