@@ -99,9 +99,13 @@ def run_build(arguments: argparse.Namespace) -> int:
 
 def _tell(packet: Packet, *, as_json: bool) -> int:
     print(json.dumps(packet.as_data(), ensure_ascii=False) if as_json else packet.text, end="\n" if as_json else "")
-    for line in [] if as_json else _left_out(packet):
+    left_out = [] if as_json else list(_left_out(packet))
+    is_empty = not packet.manifest["groups"]
+    if is_empty and not left_out:
+        left_out = ["nothing that this caller is told matches; a name has to be written as the store writes it"]
+    for line in left_out:
         print(f"gmem packet: notice: {one_line(line)}", file=sys.stderr)
-    return 0 if packet.manifest["groups"] else 1
+    return int(is_empty)
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -146,8 +150,10 @@ def run_get(arguments: argparse.Namespace) -> int:
 
 def _with_keys(arguments: argparse.Namespace) -> tuple[Host, Keys]:
     host = read_host(arguments.host)
-    if host is None or host.keys is None:
+    if host is None:
         raise InputError("say with --host which file names the callers and, under `keys`, who signs: an export is signed (docs/packets.md)")
+    if host.keys is None:
+        raise InputError(f"{host.place}: names no `keys`, and an export is signed; see docs/packets.md for how to make one")
     return host, host.keys
 
 

@@ -103,7 +103,7 @@ def exported_packet(root: Path, caller: str, concept: str, keys: Keys) -> tuple[
         InputError: no export is whole, or the newest has nothing for that caller.
     """
     newest = newest_valid(root, KIND, keys)
-    refused = tuple(f"{one.folder}: {one.why}" for one in newest.refused)
+    refused = tuple(one.why for one in newest.refused)
     if newest.folder is None or newest.manifest is None:
         raise InputError(f"{str(root)!r} holds no export of packets that is whole{': ' + refused[0] if refused else ''}")
     try:
@@ -137,7 +137,7 @@ def _write(
                     done += 1
                     if done % AT_ONCE == 0 or done == whole:
                         progress(done, whole)
-                    if every_concept and not packet.manifest["groups"]:
+                    if every_concept and not _says_something(packet):
                         continue
                     count += 1
                     line = json.dumps(packet.as_data(), ensure_ascii=False).encode() + b"\n"
@@ -149,6 +149,11 @@ def _write(
         for table in tables.values():
             table.close()
     return count
+
+
+def _says_something(packet: Packet) -> bool:
+    """Whether the caller may be told that the packet's concept is held: something of it is in the packet, or would be if it fitted."""
+    return bool(packet.manifest["groups"]) or any(one["reason"] == "budget" for one in packet.manifest["exclusions"])
 
 
 def _packets(request: PacketRequest, opened: Opened, of: Setting) -> Iterator[tuple[str, Packet]]:

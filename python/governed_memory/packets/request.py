@@ -73,7 +73,7 @@ class PacketRequest:
         for what, names in (("a concept", self.concepts), ("an identifier", self.ids), ("a pin", self.pins), ("a class", self.scope)):
             for name in names:
                 expect_text(what, name)
-        if self.query is None and not (self.concepts or self.ids or self.pins):
+        if not (self.query or "").strip() and not (self.concepts or self.ids or self.pins):
             raise InputError("say what the packet is about: words to look for, concepts, or identifiers")
         if self.budget is not None and self.budget < 1:
             raise InputError(f"budget: {self.budget} is no number of units; give 1 or more")

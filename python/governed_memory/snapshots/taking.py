@@ -118,7 +118,12 @@ def _expect_whole(memory: Path, laid_out: Path, keys: Keys) -> None:
     found = verify(laid_out / "log", laid_out / "heads", keys)
     if found.problems:
         problem = str(found.problems[0]).replace(f"{laid_out}/", "")
-        raise InputError(f"{memory}: {problem}; nothing was sealed, `gmem memory verify` says what is damaged")
+        mended = (
+            "`gmem memory sign --host FILE` signs what was written without keys"
+            if problem.endswith("is unsigned")
+            else "`gmem memory verify` says what is damaged"
+        )
+        raise InputError(f"{memory}: {problem}; nothing was sealed, {mended}")
     try:
         expect_segments(memory, laid_out)
     except SealError as error:
