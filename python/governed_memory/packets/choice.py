@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Steps of the search: what it takes to settle some thirty groups, and a few milliseconds.
-STEPS = 20_000
+# Steps of the search: what it takes to settle some twenty groups, and a few milliseconds.
+STEPS = 5_000
 # Scores are compared as whole numbers, so that no order of adding changes a sum.
 SCALE = 1_000_000
 

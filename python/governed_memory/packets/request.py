@@ -13,7 +13,7 @@ from governed_memory.log import expect_text
 from governed_memory.packets.formats import FORMATS
 
 # Concepts and cells that a question is looked for in. What is not among the best of that many is not in the packet, however big it may be.
-MOST = 40
+MOST = 24
 
 
 class DoesNotFitError(InputError):
