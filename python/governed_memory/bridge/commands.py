@@ -94,11 +94,10 @@ def is_sound(run: Mapping[str, Any]) -> bool:
 
 def told(run: Mapping[str, Any]) -> Iterator[str]:
     """A run in words."""
-    model, adapters = run["model"], run["adapters"]
-    weights = "random weights" if model["weights"] == "random" else "a checkpoint"
-    gates = "seeded adapters, a diagnostic" if adapters["is_diagnostic"] else "adapters from a file"
+    weights = "random weights" if run["weights"] == "random" else "a checkpoint"
+    gates = "seeded adapters, a diagnostic" if run["is_diagnostic"] else "adapters from a file"
     yield f"run {run['run_id']}: packet {run['packet_id'][:12]}, {run['slots']} slots, {run['encoded']} of them encoded now"
-    yield f"  {model['model_type']} of {model['parameter_count']} parameters, {weights}, on {model['device']} in {model['dtype']}; {gates}"
+    yield f"  {run['model_type']} of {run['parameter_count']} parameters, {weights}, on {run['device']} in {run['dtype']}; {gates}"
     for site in run["sites"]:
         yield (
             f"  layer {site['layer']}: memory adds a norm of {site['memory_delta_norm']:.6g} (stream {site['hidden_norm_ratio']:.6g} times as long); "
@@ -114,7 +113,7 @@ def told(run: Mapping[str, Any]) -> Iterator[str]:
         outcome = {True: "ruled out", False: "NOT ruled out", None: "not run"}[control["is_held"]]
         measured = "" if control["measured"] is None else f"{control['measured']:.6g}, "
         yield f"  {control['control']}: {control['rival']}: {outcome} ({measured}expected {control['expected']})"
-    yield "  norms say that the path moved, not that an answer is better" + (": random weights answer nothing" if model["weights"] == "random" else "")
+    yield "  norms say that the path moved, not that an answer is better" + (": random weights answer nothing" if run["weights"] == "random" else "")
 
 
 def _yes(is_so: bool) -> str:

@@ -66,10 +66,13 @@ class Intervention:
         return told
 
     def effects(self, full: Path, facts: Sequence[Fact]) -> list[dict[str, Any]]:
-        """A row for each fact: how far the state after the last token moves when this fact alone is left out."""
+        """A row for each fact: how far the state after the last token moves when this fact alone is left out.
+
+        It has no fingerprint, from which a short value could be guessed.
+        """
         return [
             {
-                "place": place, "store_id": fact.store, "concept_id": fact.concept, "member_id": fact.member_id, "cell_fingerprint": fact.fingerprint,
+                "place": place, "store_id": fact.store, "concept_id": fact.concept, "member_id": fact.member_id,
                 "own_effect": change(self.passed(without(self.memory, place)).hidden[-1], full.hidden[-1]),
             }
             for place, fact in enumerate(facts)

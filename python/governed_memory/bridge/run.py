@@ -79,7 +79,7 @@ def run(request: RunRequest, model: FrozenModel, adapters: MemoryAdapters, ran_a
     held = {
         "format": FORMAT,
         "packet_id": request.packet.packet_id, "prompt_sha256": sha256_of(request.prompt), "prompt_tokens": ids.shape[1],
-        "model": _model(model), "adapters": {"is_diagnostic": request.is_diagnostic, **_adapters(adapters)}, "versions": _versions(),
+        **_model(model), "is_diagnostic": request.is_diagnostic, **_adapters(adapters), **_versions(),
         "slots": len(facts), "masked_in": int(encoded.memory.mask.sum()), "encoded": encoded.encoded,
         "path_change": change(full.hidden[-1], control.hidden[-1]), "control_equals_base": bool(torch.equal(control.hidden, plain)),
         **intervention.gradients(),
@@ -113,10 +113,12 @@ def _model(model: FrozenModel) -> dict[str, Any]:
 def _adapters(adapters: MemoryAdapters) -> dict[str, Any]:
     config = adapters.config
     return {
-        "gate": config.gate, "adapter_seed": config.seed, "width": config.width, "heads": config.heads,
+        "gate": config.gate, "adapter_seed": config.seed, "adapter_width": config.width, "adapter_heads": config.heads,
         "adapter_sha256": weights_sha256(adapters.state_dict()),
     }  # fmt: skip
 
 
 def _versions() -> dict[str, str]:
-    return {"python": platform.python_version()} | {name.replace("-", "_"): version(name) for name in ("torch", "transformers", "safetensors", "duckdb")}
+    """Of the packages alone; nothing that tells the machine."""
+    used = {name: version(name) for name in ("torch", "transformers", "safetensors", "duckdb")}
+    return {f"{name}_version": number for name, number in ({"python": platform.python_version()} | used).items()}
