@@ -80,7 +80,8 @@ class Memory:
         if self.slots.ndim != 3 or self.mask.shape != self.slots.shape[:2] or self.mask.dtype != torch.bool:
             found = f"{list(self.slots.shape)} with a mask {list(self.mask.shape)} of {self.mask.dtype}"
             raise InputError(f"memory: {found}; expected [batch, slots, hidden] with a bool mask [batch, slots]")
-        if not bool(torch.isfinite(self.slots).all()):
+        # What is not finite makes the sum so; only a sum that is not finite makes looking at each number worth its time.
+        if not (bool(torch.isfinite(self.slots.sum())) or bool(torch.isfinite(self.slots).all())):
             raise InputError("memory: holds a value that is no finite number; nothing was run; remove the file of encodings, they are made again")
 
 

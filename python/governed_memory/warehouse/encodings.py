@@ -46,17 +46,21 @@ class Encodings:
             raise
         self._connection.execute("commit")
 
+    def relation(self, fingerprints: Sequence[str]) -> duckdb.DuckDBPyRelation:
+        """The encodings that are kept of these, in their order, as one column."""
+        sql = (
+            f"select encodings.encoding from (select unnest($names::varchar[]) as name, generate_subscripts($names::varchar[], 1) as place) as wanted "
+            f"inner join {self._table} as encodings on wanted.name = encodings.cell_fingerprint and encodings.model_fingerprint = $model order by wanted.place"
+        )
+        return self._connection.sql(sql, params={"model": self._model, "names": list(fingerprints)})
+
     def array(self, fingerprints: Sequence[str]) -> numpy.ndarray[Any, Any]:
         """[facts, size], in the order of the fingerprints: the memory that DuckDB's Arrow export wrote, not copied and so not to be written to.
 
         Raises:
             InputError: one of them is not kept.
         """
-        sql = (
-            f"select encodings.encoding from (select unnest($names::varchar[]) as name, generate_subscripts($names::varchar[], 1) as place) as wanted "
-            f"inner join {self._table} as encodings on wanted.name = encodings.cell_fingerprint and encodings.model_fingerprint = $model order by wanted.place"
-        )
-        array = exported_array(self._connection.sql(sql, params={"model": self._model, "names": list(fingerprints)}))
+        array = exported_array(self.relation(fingerprints))
         if len(array) != len(fingerprints):
             raise InputError(f"encodings: {len(fingerprints) - len(array)} of {len(fingerprints)} facts are not encoded by this model; run it again")
         return array
