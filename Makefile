@@ -17,7 +17,7 @@ $(VENV)/.core: pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.core
-	$(BIN)/pip install --quiet --editable '.[test,peers,attest,mcp,gx,report,trace]'
+	$(BIN)/pip install --quiet --editable '.[test,peers,attest,mcp,gx,report,trace,adapter]'
 	@touch $@
 
 build: $(VENV)/.core ## install the core, build the example stores, print a summary

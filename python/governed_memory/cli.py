@@ -37,6 +37,7 @@ ROOMS = {
     "memory": "memory",
     "packet": "packets",
     "graph": "packets",
+    "bridge": "bridge",
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",

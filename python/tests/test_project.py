@@ -81,7 +81,7 @@ def test_roles_of_files_and_of_attached_stores_are_one_list() -> None:
 
 
 def test_the_core_imports_without_torch_transformers_expectations_or_dbt() -> None:
-    code = "import sys, governed_memory.cli, governed_memory.overlay.commands, governed_memory.reads.commands, governed_memory.expectations.commands; print([m for m in ('torch', 'transformers', 'great_expectations', 'dbt') if m in sys.modules])"
+    code = "import sys, governed_memory.cli, governed_memory.overlay.commands, governed_memory.reads.commands, governed_memory.expectations.commands, governed_memory.bridge.commands; print([m for m in ('torch', 'transformers', 'great_expectations', 'dbt') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 

@@ -1,0 +1,5 @@
+{{ config(materialized='table') }}
+select
+    run_id,
+    unnest(controls, recursive := true)  -- noqa: AL03
+from {{ governed_memory.relation('stg_bridge_runs') }}
