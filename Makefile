@@ -17,6 +17,7 @@ $(VENV)/.core: pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.core
+	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet --editable '.[test,peers,attest,mcp,gx,report,trace,adapter]'
 	@touch $@
 
