@@ -3,6 +3,7 @@
 {% macro answer_fragments() -%}
     {{- return({
         'looked_up': governed_memory.looked_up('(__asked__)'),
+        'segment_places': governed_memory.segment_places(),
         'looked_up_several': governed_memory.looked_up_several(),
         'looked_up_one': governed_memory.looked_up_one(false),
         'looked_up_one_of_a_class': governed_memory.looked_up_one(true),

@@ -82,21 +82,22 @@ select * from governed_answers
 {%- endif %}
 {%- endmacro %}
 
-{#- The answers to the same question about several concepts, in one statement: as `looked_up`, but without a row where nothing is held. The rows that
-    answer are found by their place first, since reading them whole is most of what it takes. __concepts__ is a list of texts as SQL; parameters:
-    $store_id (null for every store), $asked_on, $question_class_id (null for none), $parties, $boundary. -#}
+{#- Where the segments are that answer the same question about several concepts: __concepts__ is a list of texts as SQL. Parameters: $store_id (null for
+    every store), $asked_on, $question_class_id (null for none). -#}
+{% macro segment_places() -%}
+select rowid as place
+from {{ governed_memory.relation('int_segments') }} as segments
+where
+    concept_id in (__concepts__)
+    and ($store_id::varchar is null or store_id = $store_id)
+    and (question_class_id is null or question_class_id = $question_class_id::varchar)
+    and {{ governed_memory.covers('segments', '$asked_on::date') }}
+{%- endmacro %}
+
+{#- The answers of segments by their places: as `looked_up`, but without a row where nothing is held. Reading a segment whole is most of what an answer
+    takes, and by a list of places only those are read. Parameters: $places, $question_class_id (null for none), $parties, $boundary. -#}
 {% macro looked_up_several() -%}
 with
-
-places as (
-    select rowid as place
-    from {{ governed_memory.relation('int_segments') }} as segments
-    where
-        concept_id in (__concepts__)
-        and ($store_id::varchar is null or store_id = $store_id)
-        and (question_class_id is null or question_class_id = $question_class_id::varchar)
-        and {{ governed_memory.covers('segments', '$asked_on::date') }}
-),
 
 -- a class that the concept does not name has the answer that holds without one
 found as (
@@ -106,7 +107,7 @@ found as (
         $parties::varchar[] as caller_parties,
         $boundary as caller_boundary
     from {{ governed_memory.relation('int_segments') }}
-    where rowid in (select place from places)
+    where rowid in (select unnest($places::bigint[]))
     qualify row_number() over (partition by store_id, concept_id order by question_class_id nulls last) = 1
 ),
 

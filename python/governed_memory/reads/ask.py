@@ -148,12 +148,12 @@ def ask_several(opened: Opened, concepts: Sequence[str], like: Question) -> list
     told that hold something, where one does."""
     if not (opened.is_built and like.is_lookup and concepts):
         return ask(opened, [replace(like, concept=concept) for concept in concepts])
-    values = {
-        "store_id": like.store, "asked_on": like.as_of, "question_class_id": like.scope[0] if like.scope else None,
-        "parties": list(like.caller.parties), "boundary": like.caller.boundary,
-    }  # fmt: skip
-    sql = warehouse.fragment("looked_up_several", concepts=", ".join(map(literal, concepts)))
-    found = {concept: list(of_one) for concept, of_one in groupby(warehouse.rows(opened.connection, sql, values), key=lambda row: row["concept_id"])}
+    asked_class = like.scope[0] if like.scope else None
+    where = {"store_id": like.store, "asked_on": like.as_of, "question_class_id": asked_class}
+    places = warehouse.rows(opened.connection, warehouse.fragment("segment_places", concepts=", ".join(map(literal, concepts))), where)
+    whom = {"question_class_id": asked_class, "parties": list(like.caller.parties), "boundary": like.caller.boundary}
+    told = warehouse.rows(opened.connection, warehouse.fragment("looked_up_several"), whom | {"places": [row["place"] for row in places]})
+    found = {concept: list(of_one) for concept, of_one in groupby(told, key=lambda row: row["concept_id"])}
     coverage = {"searched": [name for name in opened.stores if like.store in (None, name)]}
     coverage["not_searched"] = [name for name in opened.stores if name not in coverage["searched"]]
     missing = [replace(like, concept=concept) for concept in concepts if concept not in found]
