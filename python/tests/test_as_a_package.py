@@ -134,7 +134,7 @@ def test_l3_the_package_builds_on_its_own_and_fails_where_a_store_misses_its_lev
 
 def test_all_above_the_overlay_can_be_switched_off(restored: Guest) -> None:
     restored.rewrite("dbt_project.yml", "models:\n", "unit_tests: {governed_memory: {+enabled: false}}\n\nmodels:\n")
-    for layer in ("segments", "reads", "stewards"):
+    for layer in ("segments", "reads", "stewards", "packets"):
         restored.rewrite("dbt_project.yml", "        rules:\n", f"        {layer}: {{+enabled: false}}\n        rules:\n")
     restored.rewrite("dbt_project.yml", "        rules:\n", "        rules:\n            +enabled: false\n")
     for name in ("price_tags", "summer_rules", "_models"):

@@ -290,7 +290,7 @@ def test_memory_is_offered_only_where_there_is_one_and_says_that_it_writes(url: 
         return {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
 
     tools = over_http(url, "token-of-bob", listed)
-    assert tools.keys() == TOOLS.keys() | MEMORY_TOOLS.keys() | PROPOSAL_TOOLS.keys()
+    assert tools.keys() == {*TOOLS, "packet", *MEMORY_TOOLS, *PROPOSAL_TOOLS}
     assert {name for name, annotations in tools.items() if not annotations.read_only_hint} == {"remember", "link", "observe_frame", "propose"}
     assert not [name for name, annotations in tools.items() if annotations.destructive_hint or not annotations.idempotent_hint]
     served = Served(StoreFile(str(place / "store.jsonl")), None, Host())

@@ -14,9 +14,10 @@ relations as (
 classified as (
     select
         object,
+        bool_or(object_kind = 'relation') as is_always_there,
         count(distinct authority_class) as class_count
     from {{ ref('memory_objects') }}
-    where object_kind = 'relation'
+    where object_kind in ('relation', 'packet_relation')
     group by object
 )
 
@@ -25,4 +26,5 @@ select
     classified.class_count
 from relations
 full join classified on relations.object = classified.object
-where relations.object is null or coalesce(classified.class_count, 0) <> 1
+-- packets may be left out where the layers below them are
+where relations.object is null and classified.is_always_there or relations.object is not null and coalesce(classified.class_count, 0) <> 1
