@@ -1,17 +1,7 @@
 {#- The runs of the bridge that `vars: bridge: {runs: FOLDER}` names, as `gmem bridge run` appended them; none where there is no such folder. `columns` is
     {name: type}. -#}
 {% macro recorded_runs(columns) -%}
-    {%- set file = governed_memory.runs_file() -%}
-    {%- if not file %}
-    select
-        {%- for name, type in columns.items() %}
-        null::{{ type }} as {{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    where false
-    {%- else %}
-    select *
-    from read_json('{{ file }}', columns = {{ columns }}, format = 'newline_delimited', maximum_object_size = 67108864)
-    {%- endif %}
+    {{ governed_memory.rows_of_file(governed_memory.runs_file(), columns) }}
 {%- endmacro %}
 
 {#- The file of runs, as a text within quotes; none where nothing was run yet. -#}

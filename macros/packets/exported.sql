@@ -2,16 +2,7 @@
     {name: type}. The signature of the export is for whoever reads packets (`gmem packet get`); here its rows are held against the build. -#}
 {% macro exported_rows(table, columns) -%}
     {%- set folder = governed_memory.newest_export() -%}
-    {%- if not folder %}
-    select
-        {%- for name, type in columns.items() %}
-        null::{{ type }} as {{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    where false
-    {%- else %}
-    select *
-    from read_json('{{ folder }}/{{ table }}.jsonl', columns = {{ columns }}, format = 'newline_delimited', maximum_object_size = 67108864)
-    {%- endif %}
+    {{ governed_memory.rows_of_file(folder ~ '/' ~ table ~ '.jsonl' if folder else none, columns) }}
 {%- endmacro %}
 
 {#- The folder that `latest` names, as a text within quotes; none where there is no export. -#}

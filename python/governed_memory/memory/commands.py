@@ -5,20 +5,18 @@ operators: who calls is what they say with --principal, and no boundary (rule G8
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import sys
 from collections.abc import Callable
 
-from governed_memory.errors import InputError, one_line, shown
-from governed_memory.host.configuration import Host, read_host
+from governed_memory.errors import InputError, one_line
+from governed_memory.host.configuration import read_host
 from governed_memory.memory.frame_commands import register_frames
 from governed_memory.memory.json_lines import json_lines
 from governed_memory.memory.learning_commands import register_learning, register_records
-from governed_memory.memory.options import add_place, caller_of, instant_of, opened, tell_outcomes
+from governed_memory.memory.options import add_place, caller_of, instant_of, opened, sight_of, tell_outcomes
 from governed_memory.memory.proposal_commands import register_proposals
 from governed_memory.memory.proposals import Outcome
-from governed_memory.memory.recall import Sight
 from governed_memory.memory.trace_commands import register_trace
 from governed_memory.memory.upkeep_commands import register_upkeep
 
@@ -91,7 +89,7 @@ def run_recall(arguments: argparse.Namespace) -> int:
         raise InputError(f"--most: {arguments.most} is no number of cells; give 1 or more")
     host = read_host(arguments.host)
     with opened(arguments, host) as memory:
-        found = memory.recall(arguments.query, _sight(arguments, host), system=arguments.system, takes_expired=arguments.take_expired, most=arguments.most)
+        found = memory.recall(arguments.query, sight_of(arguments, host), system=arguments.system, takes_expired=arguments.take_expired, most=arguments.most)
     for cell in found:
         if arguments.json:
             print(json.dumps(cell, ensure_ascii=False, default=str))
@@ -106,7 +104,7 @@ def run_show(arguments: argparse.Namespace) -> int:
     """Print one cell; 1 where there is none that the caller may read."""
     host = read_host(arguments.host)
     with opened(arguments, host) as memory:
-        cell = memory.show(arguments.cell, _sight(arguments, host))
+        cell = memory.show(arguments.cell, sight_of(arguments, host))
     if cell is None:
         print(f"{one_line(arguments.cell)}: no such cell, or none that you may read", file=sys.stderr)
         return 1
@@ -117,13 +115,3 @@ def run_show(arguments: argparse.Namespace) -> int:
         if value not in (None, []):
             print(f"{name:18}{one_line(json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list) else str(value))}")
     return 0
-
-
-def _sight(arguments: argparse.Namespace, host: Host | None) -> Sight:
-    on_date = None
-    if arguments.on_date is not None:
-        try:
-            on_date = datetime.date.fromisoformat(arguments.on_date)
-        except ValueError:
-            raise InputError(f"--on-date: {shown(arguments.on_date)} is no date; write it as yyyy-mm-dd") from None
-    return Sight(caller_of(arguments, host), arguments.session, instant_of(arguments.now), arguments.is_global, on_date)

@@ -12,6 +12,7 @@ from pathlib import Path
 from governed_memory.errors import InputError, one_line, shown
 from governed_memory.host.configuration import Caller, Host
 from governed_memory.memory.proposals import Outcome
+from governed_memory.memory.recall import Sight
 from governed_memory.memory.store import MemoryStore
 
 DEFAULT_PLACE = "memory"
@@ -87,3 +88,18 @@ def tell_outcomes(outcomes: list[Outcome], *, as_json: bool) -> int:
     if not as_json:
         print(", ".join(f"{count} {what}" for what, count in counts.items()))
     return 1 if counts["refused"] else 0
+
+
+def sight_of(arguments: argparse.Namespace, host: Host | None) -> Sight:
+    """From where a command reads.
+
+    Raises:
+        InputError: a date or instant is none, or the host file names no such caller.
+    """
+    on_date = None
+    if arguments.on_date is not None:
+        try:
+            on_date = datetime.date.fromisoformat(arguments.on_date)
+        except ValueError:
+            raise InputError(f"--on-date: {shown(arguments.on_date)} is no date; write it as yyyy-mm-dd") from None
+    return Sight(caller_of(arguments, host), arguments.session, instant_of(arguments.now), arguments.is_global, on_date)

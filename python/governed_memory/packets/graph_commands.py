@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 from pathlib import Path
 
-from governed_memory.errors import InputError, one_line, shown
+from governed_memory.errors import InputError, one_line
 from governed_memory.host.configuration import read_host
-from governed_memory.memory.options import add_place, caller_of, instant_of, opened
-from governed_memory.memory.recall import Sight
+from governed_memory.memory.options import add_place, opened, sight_of
 from governed_memory.packets.graph import CUTS, MOST, SCALES, STEPS, Walk, walk
 from governed_memory.packets.graph_drawing import html, svg
 
@@ -69,12 +67,7 @@ def run_draw(arguments: argparse.Namespace) -> int:
 
 
 def _walked(arguments: argparse.Namespace) -> Walk:
-    host, now = read_host(arguments.host), instant_of(arguments.now)
-    try:
-        on_date = None if arguments.on_date is None else datetime.date.fromisoformat(arguments.on_date)
-    except ValueError:
-        raise InputError(f"--on-date: {shown(arguments.on_date)} is no date; write it as yyyy-mm-dd") from None
+    host = read_host(arguments.host)
+    types, scales = (None if given is None else given.split(",") for given in (arguments.types, arguments.scales))
     with opened(arguments, host) as memory:
-        sight = Sight(caller_of(arguments, host), arguments.session, now or memory.now(), arguments.is_global, on_date)
-        types, scales = (None if given is None else given.split(",") for given in (arguments.types, arguments.scales))
-        return walk(memory, arguments.start, sight, types=types, scales=scales, most=arguments.budget, steps=arguments.steps)
+        return walk(memory, arguments.start, sight_of(arguments, host), types=types, scales=scales, most=arguments.budget, steps=arguments.steps)
