@@ -94,8 +94,10 @@ def test_without_a_memory_nothing_of_it_waits_and_it_may_be_left_out(tmp_path: P
     project = dbt_harness.Project(tmp_path)
     project.attach("policies", store, steward="office", policy="latest_valid_from", target_level=0)
     file = project.folder / "dbt_project.yml"
-    file.write_text(
-        file.read_text().replace("        memory: {+group: governed_memory_memory}\n        overlay:", "        memory: {+enabled: false}\n        overlay:")
-    )
-    assert "+enabled: false" in file.read_text()
+    text = file.read_text()
+    for folder in ("memory", "packets"):  # packets read memory, so they go with it (docs/guest.md)
+        kept = f"\n        {folder}: {{+group: governed_memory_{folder}}}\n"
+        assert kept in text
+        text = text.replace(kept, f"\n        {folder}: {{+enabled: false}}\n")
+    file.write_text(text)
     assert listed(project, capsys) == []
