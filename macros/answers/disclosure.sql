@@ -2,12 +2,14 @@
     what `int_segments` holds, and asked_scope, caller_parties (a list) and caller_boundary. `keys` are handed on.
 
     Nothing of a withheld record leaves here, whoever reads the result: values are picked from visible sides only, and what is counted is
-    how many records that bear on the question the caller may not see. -#}
-{% macro disclosed(found, keys) -%}
+    how many records that bear on the question the caller may not see. `tells_whole` adds whether the caller may see all that the concept holds: it is
+    for whoever puts answers together, and not told on. -#}
+{% macro disclosed(found, keys, tells_whole=false) -%}
 seen as (
     select
         *,
-        list_filter(sides, lambda side: {{ governed_memory.is_visible('side.is_restricted', 'side.release_to', 'caller_parties', 'caller_boundary') }}) as visible_sides
+        list_filter(sides, lambda side: {{ governed_memory.is_visible('side.is_restricted', 'side.release_to', 'caller_parties', 'caller_boundary') }}) as visible_sides,
+        {{ governed_memory.sees_whole(found, 'caller_parties', 'caller_boundary') }} as is_seen_whole
     from {{ found }}
 ),
 
@@ -37,9 +39,8 @@ shown as (
         - coalesce(list_sum(list_transform(
             restricted_counts, lambda held: case when list_has_any(held.release_to, caller_parties) then held.record_count else 0 end
         )), 0)::bigint as withheld_count,
-        case
-            when {{ governed_memory.sees_whole('outcomes', 'caller_parties', 'caller_boundary') }} then ends_on + 1
-        end as stable_until
+        case when is_seen_whole then ends_on + 1 end as stable_until,
+        is_seen_whole
     from outcomes
 ),
 
@@ -55,6 +56,9 @@ governed_answers as (
         reasons,
         withheld_count,
         stable_until
+        {%- if tells_whole %},
+        is_seen_whole
+        {%- endif %}
     from shown
 )
 {%- endmacro %}
@@ -65,6 +69,15 @@ governed_answers as (
         ({{ boundary }} = 'inside' or not {{ holdings }}.holds_open)
         and coalesce(len(list_filter({{ holdings }}.held_for, lambda released: not list_has_any(released, {{ parties }}))), 0) = 0
     )
+{%- endmacro %}
+
+{#- Those of $concepts of which a caller, $parties and $boundary, may not see every record. -#}
+{% macro concepts_seen_in_part() -%}
+select distinct concept_id
+from {{ governed_memory.relation('int_concept_holdings') }} as holdings
+where
+    concept_id in (select unnest($concepts::varchar[]))
+    and not {{ governed_memory.sees_whole('holdings', '$parties::varchar[]', '$boundary') }}
 {%- endmacro %}
 
 {#- The same for a caller inside the boundary and a segment of a concept that holds no restricted record, in few words: `found` is a clause

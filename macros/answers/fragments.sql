@@ -5,6 +5,8 @@
         'looked_up': governed_memory.looked_up('(__asked__)'),
         'segment_places': governed_memory.segment_places(),
         'looked_up_several': governed_memory.looked_up_several(),
+        'looked_up_several_of_one_store': governed_memory.looked_up_several(is_of_one_store=true),
+        'concepts_seen_in_part': governed_memory.concepts_seen_in_part(),
         'looked_up_one': governed_memory.looked_up_one(false),
         'looked_up_one_of_a_class': governed_memory.looked_up_one(true),
         'looked_up_one_openly': governed_memory.looked_up_one(false, is_open=true),

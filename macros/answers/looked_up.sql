@@ -82,21 +82,23 @@ select * from governed_answers
 {%- endif %}
 {%- endmacro %}
 
-{#- Where the segments are that answer the same question about several concepts: __concepts__ is a list of texts as SQL. Parameters: $store_id (null for
-    every store), $asked_on, $question_class_id (null for none). -#}
+{#- Where the segments are that answer the same question about several concepts. Parameters: $concepts, $store_id (null for every store), $asked_on,
+    $question_class_id (null for none). -#}
 {% macro segment_places() -%}
 select rowid as place
 from {{ governed_memory.relation('int_segments') }} as segments
 where
-    concept_id in (__concepts__)
+    concept_id in (select unnest($concepts::varchar[]))
     and ($store_id::varchar is null or store_id = $store_id)
     and (question_class_id is null or question_class_id = $question_class_id::varchar)
     and {{ governed_memory.covers('segments', '$asked_on::date') }}
 {%- endmacro %}
 
-{#- The answers of segments by their places: as `looked_up`, but without a row where nothing is held. Reading a segment whole is most of what an answer
-    takes, and by a list of places only those are read. Parameters: $places, $question_class_id (null for none), $parties, $boundary. -#}
-{% macro looked_up_several() -%}
+{#- The answers of segments by their places: as `looked_up`, but without a row where nothing is held, in no order, and with whether the caller may see
+    all of the concept. Reading a segment whole is most of what an answer takes, and by a list of places only those are read. `is_of_one_store`: the places
+    are of one store, so that none can disagree; to find out is a third of the statement's time. Parameters: $places, $question_class_id (null for none),
+    $parties, $boundary. -#}
+{% macro looked_up_several(is_of_one_store=false) -%}
 with
 
 -- a class that the concept does not name has the answer that holds without one
@@ -111,11 +113,10 @@ found as (
     qualify row_number() over (partition by store_id, concept_id order by question_class_id nulls last) = 1
 ),
 
-{{ governed_memory.disclosed('found', ['store_id', 'concept_id']) }}
+{{ governed_memory.disclosed('found', ['store_id', 'concept_id'], tells_whole=true) }}
 
-select *, {{ governed_memory.stores_disagree('concept_id') }} as stores_disagree
+select *, {{ 'false' if is_of_one_store else governed_memory.stores_disagree('concept_id') }} as stores_disagree
 from governed_answers
-order by concept_id, store_id
 {%- endmacro %}
 
 {#- The columns of a segment that say something where there is none: nothing is held, or nothing is left of what was signed. -#}

@@ -11,8 +11,5 @@
         'matching_concepts': governed_memory.matching_concepts(),
         'concepts_of_records': 'select distinct concept_id, record_id from ' ~ governed_memory.relation('records')
             ~ ' where record_id in (select unnest($record_ids)) and concept_id is not null and ($store_id::varchar is null or store_id = $store_id)',
-        'concepts_seen_in_part': 'select distinct concept_id from ' ~ governed_memory.relation('int_concept_holdings')
-            ~ ' as holdings where concept_id in (select unnest($concepts::varchar[])) and not '
-            ~ governed_memory.sees_whole('holdings', '$parties::varchar[]', '$boundary'),
     }) -}}
 {%- endmacro %}

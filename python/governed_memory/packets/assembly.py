@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,13 +38,22 @@ def build_packet(
         DoesNotFitError: what is pinned is not there for the caller or does not fit.
         InputError: the caller may not read so, or the read cannot be noted; nothing is told then.
     """
-    records = found(request, opened)
-    cells = cells_found(request, memory) if memory is not None else NO_CELLS
+    records, cells = _searched(request, opened, memory)
     packet, entered = assembled(request, setting(opened, unit), records, cells)
     note = memory.witness if memory is not None else witness
     if note is not None:
         note.note(request.caller.name, [read_of(request, entered)])
     return packet
+
+
+def _searched(request: PacketRequest, opened: Opened, memory: MemoryStore | None) -> tuple[Found, CellsFound]:
+    """Records and cells, looked for side by side: they are in databases of their own, and most of either is spent there."""
+    if memory is None:
+        return found(request, opened), NO_CELLS
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        cells = beside.submit(cells_found, request, memory)
+        records = found(request, opened)
+        return records, cells.result()
 
 
 @dataclass(frozen=True, slots=True)

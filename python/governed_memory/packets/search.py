@@ -48,7 +48,7 @@ def found(request: PacketRequest, opened: Opened) -> Found:
     matched, next_start = _matching(request, opened, words) if words else ([], None)
     known = dict.fromkeys((*request.concepts, *matched))
     concepts = list(dict.fromkeys((*known, *_concepts_of(request, opened))))
-    answers = ask_several(opened, concepts, _like(request))
+    answers, in_part = ask_several(opened, concepts, _like(request))
     groups: list[Group] = []
     exclusions: list[Exclusion] = []
     told: list[str] = []
@@ -63,13 +63,12 @@ def found(request: PacketRequest, opened: Opened) -> Found:
     days = [one["stable_until"] for answer in answers if answer["concept"] in told for one in answer.get("answers", [answer])]
     days += [date_as_text(next_start)] if next_start else []
     coverage = answers[0]["coverage"] if answers else {"searched": [request.store] if request.store else list(opened.stores), "not_searched": []}
-    return Found(tuple(kept), tuple(exclusions), None if _seen_in_part(request, opened, told) else _first(days), coverage)
+    return Found(tuple(kept), tuple(exclusions), None if in_part.intersection(told) else _first(days), coverage)
 
 
 def found_by_name(request: PacketRequest, opened: Opened) -> Iterator[tuple[str, Found]]:
     """What there is of each concept that the request names, one after the other: what so many packets of one concept each are made of."""
-    answers = ask_several(opened, request.concepts, _like(request))
-    in_part = _seen_in_part(request, opened, request.concepts)
+    answers, in_part = ask_several(opened, request.concepts, _like(request))
     for answer in answers:
         groups, exclusions = of_answer(answer, is_named=True)
         kept = tuple(replace(group, score=NAMED, parts={"named": NAMED}) for group in groups)
@@ -152,12 +151,6 @@ def is_named(group: Group, request: PacketRequest) -> bool:
 def _like(request: PacketRequest) -> Question:
     """The question that is asked about each concept."""
     return Question("", request.as_of, request.caller, request.scope, request.known_on, request.store)
-
-
-def _seen_in_part(request: PacketRequest, opened: Opened, concepts: Sequence[str]) -> set[str]:
-    """Those of the concepts of which the caller may not see every record, so that it may not be said when something changes (rule G6)."""
-    asked = {"concepts": list(concepts), "parties": list(request.caller.parties), "boundary": request.caller.boundary}
-    return {row["concept_id"] for row in rows(opened.connection, fragment("concepts_seen_in_part"), asked)}
 
 
 def _first(days: Iterable[str | None]) -> str | None:

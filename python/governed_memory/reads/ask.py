@@ -143,25 +143,36 @@ def ask(opened: Opened, questions: Sequence[Question]) -> list[dict[str, Any]]:
     return [_told(opened, question, found[number]) for number, question in enumerate(questions)]
 
 
-def ask_several(opened: Opened, concepts: Sequence[str], like: Question) -> list[dict[str, Any]]:
-    """The answers about several concepts, otherwise asked like one question, in their order: as `ask`, but of several stores only those are
-    told that hold something, where one does."""
-    if not (opened.is_built and like.is_lookup and concepts):
-        return ask(opened, [replace(like, concept=concept) for concept in concepts])
-    asked_class = like.scope[0] if like.scope else None
-    where = {"store_id": like.store, "asked_on": like.as_of, "question_class_id": asked_class}
-    places = warehouse.rows(opened.connection, warehouse.fragment("segment_places", concepts=", ".join(map(literal, concepts))), where)
-    whom = {"question_class_id": asked_class, "parties": list(like.caller.parties), "boundary": like.caller.boundary}
-    told = warehouse.rows(opened.connection, warehouse.fragment("looked_up_several"), whom | {"places": [row["place"] for row in places]})
-    found = {concept: list(of_one) for concept, of_one in groupby(told, key=lambda row: row["concept_id"])}
-    coverage = {"searched": [name for name in opened.stores if like.store in (None, name)]}
+def ask_several(opened: Opened, concepts: Sequence[str], like: Question) -> tuple[list[dict[str, Any]], set[str]]:
+    """Several concepts, each asked about like one question.
+
+    Returns:
+        The answers in the order of the concepts: as `ask`, but of several stores only those are told that hold something, where one does; and those
+        concepts of which the caller may not see every record, so that it may not be told when something of them changes (rule G6).
+    """
+    found = _looked_up_several(opened, concepts, like) if opened.is_built and like.is_lookup and concepts else {}
+    coverage: dict[str, Any] = {"searched": [name for name in opened.stores if like.store in (None, name)]}
     coverage["not_searched"] = [name for name in opened.stores if name not in coverage["searched"]]
-    missing = [replace(like, concept=concept) for concept in concepts if concept not in found]
-    others = {answer["concept"]: answer for answer in (ask(opened, missing) if missing else [])}
-    return [
-        _told(opened, replace(like, concept=concept), found[concept]) | {"coverage": coverage} if concept in found else others[concept]
-        for concept in concepts
-    ]  # fmt: skip
+    answers = {concept: _told(opened, replace(like, concept=concept), rows) | {"coverage": coverage} for concept, rows in found.items()}
+    in_part = {concept for concept, rows in found.items() if not all(row["is_seen_whole"] for row in rows)}
+    if missing := [concept for concept in concepts if concept not in found]:
+        others = ask(opened, [replace(like, concept=concept) for concept in missing])
+        answers |= dict(zip(missing, others, strict=True))
+        whom = {"concepts": missing, "parties": list(like.caller.parties), "boundary": like.caller.boundary}
+        in_part |= {row["concept_id"] for row in _run(opened, "concepts_seen_in_part", whom)}
+    return [answers[concept] for concept in concepts], in_part
+
+
+def _looked_up_several(opened: Opened, concepts: Sequence[str], like: Question) -> dict[str, list[dict[str, Any]]]:
+    """{concept: its rows} of those of which something is held."""
+    asked_class = like.scope[0] if like.scope else None
+    where = {"concepts": list(concepts), "store_id": like.store, "asked_on": like.as_of, "question_class_id": asked_class}
+    places = [row["place"] for row in _run(opened, "segment_places", where)]
+    whom = {"question_class_id": asked_class, "parties": list(like.caller.parties), "boundary": like.caller.boundary}
+    is_of_one_store = like.store is not None or len(opened.stores) == 1
+    told = _run(opened, "looked_up_several_of_one_store" if is_of_one_store else "looked_up_several", whom | {"places": places})
+    ordered = sorted(told, key=lambda row: (row["concept_id"], row["store_id"]))
+    return {concept: list(rows) for concept, rows in groupby(ordered, key=lambda row: row["concept_id"])}
 
 
 def explain(opened: Opened, question: Question) -> list[dict[str, Any]]:
