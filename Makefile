@@ -28,7 +28,7 @@ build: $(VENV)/.core ## install the core, build the example stores, print a summ
 
 test: $(VENV)/.test ## install the test tools too and run everything: dbt unit and data tests, pytest
 	$(BIN)/dbt --quiet build --target ci
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --durations 40 --durations-min 10
 
 lint: $(VENV)/.test ## sqlfluff, ruff and mypy
 	$(BIN)/ruff check python

@@ -102,6 +102,7 @@ def test_level_trend_coverage_and_owners_are_those_of_the_models(page: Page, tex
     findings = page.rows("findings")
     assert len([row for row in findings if row["store_id"] == "shop" and row["severity"] == "error"]) == errors > 0
     assert [row["severity"] for row in findings] == sorted((row["severity"] for row in findings), key=["error", "warning", "waived", "baselined"].index)
+    assert "What each field is for" in text and "58.3 %" in text
     assert "owner-then-latest" in text or "none named beside the records" in text
 
 
@@ -151,7 +152,7 @@ def test_a_page_for_an_audience_holds_nothing_of_what_it_may_not_see_G5_G7(secre
     shown = {row["record_id"] for row in page.rows("records")}
     assert shown == ({"open-7"} if name == "outsider" else {f"open-{number}" for number in range(1, 7)} | {"7.5"})
     # what speaks of every record of a store is not told
-    assert not [element for element in page.of("section") if element["attributes"]["id"] in ("stores", "coverage")]
+    assert not [element for element in page.of("section") if element["attributes"]["id"] in ("stores", "coverage", "fields")]
     assert {row["record_id"] for row in page.rows("findings")} <= shown
     assert (
         {row["concept_id"] for row in page.rows("periods")}

@@ -65,6 +65,32 @@ def owners_chart(owners: list[dict[str, Any]], names: list[str]) -> str:
     )
 
 
+def fields_chart(fields: list[dict[str, Any]]) -> str:
+    """What each field is good for: the share of right answers without it and with it, here and as published."""
+    rows = [
+        {"field": field["field_id"], "whose": whose, "without": float(field[without]), "with": float(field[with_])}
+        for field in fields
+        for whose, without, with_ in (("here", "needing_right_without", "needing_right_with"), ("published", "published_without", "published_with"))
+    ]
+    y = {"field": "field", "type": "nominal", "sort": None, "axis": {"title": None, "labelLimit": LABEL_WIDTH, "minExtent": MARGIN}}
+    whose = {"field": "whose", "type": "nominal", "scale": {"domain": ["here", "published"], "range": ["var(--accent)", "var(--muted)"]}}
+    offset = {"field": "whose", "type": "nominal", "sort": ["here", "published"]}
+    x = {"type": "quantitative", "scale": {"domain": [0, 100]}, "axis": {"title": "percent right: ring without the field, dot with it"}}
+    common = {"y": y, "yOffset": offset, "color": whose}
+    return _svg(
+        {
+            "width": 360,
+            "height": {"step": 26, "for": "position"},
+            "data": {"values": rows},
+            "layer": [
+                {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {**common, "x": {**x, "field": "without"}, "x2": {"field": "with"}}},
+                {"mark": {"type": "point", "fill": "var(--page)", "size": 40, "opacity": 1}, "encoding": {**common, "x": {**x, "field": "without"}}},
+                {"mark": {"type": "circle", "size": 50, "opacity": 1}, "encoding": {**common, "x": {**x, "field": "with"}}},
+            ],
+        }
+    )
+
+
 def _svg(spec: dict[str, Any]) -> str:
     try:
         import vl_convert

@@ -100,6 +100,7 @@ def content(connection: duckdb.DuckDBPyConnection, audience: Caller | None) -> d
         "coverage": _by_store(warehouse.rows(connection, COVERAGE)) if told_of_all else {},
         "owners": _rows(connection, OWNERS, parts),
         "policies": policies if told_of_all else [policy for policy in policies if policy["store_id"] in shown_stores],
+        "fields": warehouse.seed("field_ablation") if told_of_all else [],
         "counts": {"records": len(records), "findings": len(findings)},
         "data": {
             "on_date": build["on_date"].isoformat(),

@@ -12,7 +12,7 @@ from typing import Any
 from governed_memory import warehouse
 from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
-from governed_memory.report.charts import owners_chart, trend_chart
+from governed_memory.report.charts import fields_chart, owners_chart, trend_chart
 from governed_memory.report.content import content
 from governed_memory.warehouse.durable import write_whole
 
@@ -78,6 +78,7 @@ def render(held: dict[str, Any], links: list[tuple[str, str]]) -> str:
         charts={store_id: trend_chart(builds) for store_id, builds in held["trends"].items()},
         owners_chart=owners_chart(held["owners"][:BARS], names[:BARS]) if names else "",
         bars=BARS,
+        fields_chart=fields_chart(held["fields"]) if held["fields"] else "",
     )
 
 
