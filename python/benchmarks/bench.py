@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import duckdb
+from as_of_correctness import compared
 from big_store import write_store
 from governed_read import governed
 from measure import Figure, calls, processes
@@ -138,6 +139,7 @@ def main() -> None:
             "Comparing two dates": diff(store, Path(folder)),
             "Governed read": governed(store, Path(folder), RECORDS),
             "Compact form": compact(),
+            "As-of answers beside dbt snapshots": [(*row, "") for row in compared()],
             "Building": build(Path(folder)),
         }
     text = page(parts).format(size=size)
