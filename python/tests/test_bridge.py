@@ -192,8 +192,7 @@ def test_without_memory_or_with_closed_gates_the_path_is_the_bases_bit_for_bit(i
 
 
 def test_in_a_batch_each_row_has_its_own_memory(model: FrozenModel, adapters: MemoryAdapters) -> None:
-    both = memory(2, 3, 32)
-    both.mask[1] = False
+    both = Memory(memory(2, 3, 32).slots, torch.tensor([[True] * 3, [False] * 3]))
     ids = model.ids(PROMPT, "prompt").expand(2, -1)
     with torch.no_grad(), adapters.attached(model, both):
         moved = model.last_hidden(ids)
