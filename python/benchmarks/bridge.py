@@ -98,10 +98,8 @@ def overhead(model: FrozenModel) -> None:
 
     plain, with_memory = seconds(base, through, rounds=21)
     pairs = statistics.median(after / before - 1 for before, after in zip(plain, with_memory, strict=True))
-    medians = statistics.median(plain), statistics.median(with_memory)
-    print(
-        f"{TOKENS} tokens, {SLOTS} slots, 2 adapters, one thread: {medians[0]:.3f} s without, {medians[1]:.3f} s with: {100 * (medians[1] / medians[0] - 1):+.1f} %"
-    )
+    without, both = statistics.median(plain), statistics.median(with_memory)
+    print(f"{TOKENS} tokens, {SLOTS} slots, 2 adapters, one thread: {without:.3f} s without, {both:.3f} s with: {100 * (both / without - 1):+.1f} %")
     print(f"  the median of the pairs {100 * pairs:+.1f} %; what two adapters take by themselves {1000 * by_itself(model, adapters, first.memory):.1f} ms")
 
 
