@@ -18,19 +18,31 @@ from governed_memory.bridge import gate as gates
 from governed_memory.bridge.contenders import CONTENDERS, Contender, LoraContender, MemoryContender, budget
 from governed_memory.bridge.gate import GateRequest, gate, is_base_untouched
 from governed_memory.bridge.gate_commands import told
-from governed_memory.bridge.gate_task import task_of
+from governed_memory.bridge.gate_task import Task, task_of
 from governed_memory.bridge.needs import expect_installed
 from governed_memory.bridge.runtime import FrozenModel, built
 from governed_memory.errors import InputError
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-SHORT = GateRequest(seeds=1, steps=2, learned=50, asked=25)
+SHORT = GateRequest(seeds=2, steps=2, learned=50, asked=25)
 
 
 @pytest.fixture(scope="module")
 def model() -> FrozenModel:
     expect_installed(with_peft=True)
     return built("tiny", device="cpu")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_one_thread() -> Iterator[None]:
+    """Several would wait for each other more than they compute."""
+    with gates.one_thread():
+        yield
+
+
+@pytest.fixture(scope="module")
+def task(model: FrozenModel) -> Task:
+    return task_of(model, 0, 50, 50)
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +52,15 @@ def short(model: FrozenModel) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def trained(model: FrozenModel) -> dict[str, Any]:
-    return gate(GateRequest(seeds=2, steps=150, learned=500, asked=50, contenders=(MemoryContender,)), NOW)
+    return gate(GateRequest(seeds=1, steps=200, learned=400, asked=50, contenders=(MemoryContender,)), NOW)
 
 
 def test_with_memory_the_adapters_decide_what_the_base_can_only_guess(trained: dict[str, Any]) -> None:
     [method] = trained["methods"]
-    assert trained["is_passed"] and len(method["each_seed"]) == 2
+    assert trained["is_passed"]
     assert method["accuracy_without"]["mean"] == pytest.approx(0.2, abs=0.05) and method["accuracy_with"]["mean"] >= 0.95
     assert method["wrong_context_followed"]["mean"] >= 0.95 and method["wrong_context_drop"]["mean"] >= 0.7
-    assert method["hidden_norm_ratio"]["mean"] > 1 and method["hidden_norm_ratio"]["sd"] > 0
+    assert method["hidden_norm_ratio"]["mean"] > 1 and method["hidden_norm_ratio"]["sd"] is None, "one seed has no deviation"
 
 
 def test_every_method_has_as_many_parameters_and_leaves_its_base_as_it_was(short: dict[str, Any]) -> None:
@@ -56,17 +68,18 @@ def test_every_method_has_as_many_parameters_and_leaves_its_base_as_it_was(short
     for method in short["methods"]:
         assert abs(method["parameters"] / short["parameter_budget"] - 1) <= 0.02, method["method"]
         assert is_base_untouched(method), method["method"]
-        [once] = method["each_seed"]
-        assert once["base_sha256_before"] == once["base_sha256_after"] == built("tiny", device="cpu").sha256()
+        hashes = {once[name] for once in method["each_seed"] for name in ("base_sha256_before", "base_sha256_after")}
+        assert hashes == {built("tiny", device="cpu").sha256()} and len(method["each_seed"]) == 2
+        assert method["hidden_norm_ratio"]["sd"] > 0
     assert not short["is_passed"], "two steps of training decide nothing"
 
 
 @pytest.mark.parametrize("kind", CONTENDERS, ids=lambda kind: str(kind.name))
-def test_what_is_trained_is_the_methods_own_and_memory_reaches_what_is_read(model: FrozenModel, kind: type[Any]) -> None:
+def test_what_is_trained_is_the_methods_own_and_memory_reaches_what_is_read(model: FrozenModel, task: Task, kind: type[Any]) -> None:
     own = built("tiny", device="cpu")
     contender: Contender = kind(own, 0)
-    cases = task_of(own, 0, 25, 25).learned
-    gates._train(contender, task_of(own, 0, 25, 25), 2, 0)
+    cases = task.learned
+    gates._train(contender, task, 2, 0)
     assert sum(parameter.numel() for parameter in contender.parameters) == pytest.approx(budget(model), rel=0.02)
     with torch.no_grad():
         bare, full = contender.read(cases.ids, None), contender.read(cases.ids, cases.slots)
@@ -85,8 +98,7 @@ def test_a_base_that_a_method_changes_is_found(model: FrozenModel, monkeypatch: 
     assert not is_base_untouched(done["methods"][0]) and "CHANGED" in "\n".join(told(done))
 
 
-def test_the_wrong_context_is_another_cases_and_tells_each_candidate_equally_often(model: FrozenModel) -> None:
-    task = task_of(model, 0, 50, 50)
+def test_the_wrong_context_is_another_cases_and_tells_each_candidate_equally_often(task: Task) -> None:
     slots, says = task.asked.wrong_slots()
     assert not any(torch.equal(wrong, right) for wrong, right in zip(slots, task.asked.slots, strict=True))
     pairs = torch.zeros(5, 5, dtype=torch.long)
@@ -95,19 +107,20 @@ def test_the_wrong_context_is_another_cases_and_tells_each_candidate_equally_oft
     assert pairs.tolist() == [[2] * 5] * 5
 
 
-def test_no_case_is_in_both_parts_and_other_seeds_draw_others(model: FrozenModel) -> None:
-    first, second = task_of(model, 0, 50, 25), task_of(model, 1, 50, 25)
+def test_no_case_is_in_both_parts_and_other_seeds_draw_others(model: FrozenModel, task: Task) -> None:
+    first, second = task, task_of(model, 1, 50, 50)
     learned, asked, other = ({tuple(row) for row in cases.ids.tolist()} for cases in (first.learned, first.asked, second.asked))
-    assert len(learned) == 50 and len(asked) == 25 and not learned & asked and asked != other
+    assert len(learned) == 50 and len(asked) == 50 and not learned & asked and asked != other
     assert torch.equal(first.centroids, second.centroids) and torch.allclose(first.centroids.norm(dim=1), torch.ones(5))
 
 
 def test_the_same_gate_twice_is_the_same_and_leaves_threads_and_generator_alone(short: dict[str, Any]) -> None:
-    threads, state = torch.get_num_threads(), torch.random.get_rng_state()
+    torch.set_num_threads(2)
     torch.rand(3)
+    state = torch.random.get_rng_state()
     assert gate(SHORT, NOW) == short
-    torch.random.set_rng_state(state)
-    assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == 2 and torch.equal(torch.random.get_rng_state(), state)
+    torch.set_num_threads(1)
 
 
 @pytest.fixture
