@@ -35,9 +35,16 @@ class Read:
 
 
 class Contender:
-    """One method on its own base."""
+    """One method on its own base.
+
+    Attributes:
+        name: of the method.
+        rate: at which its training starts, chosen on a draw of cases that the gate never uses.
+        parameters: what is trained.
+    """
 
     name: str
+    rate = 0.01
     parameters: list[nn.Parameter]
 
     def __init__(self, model: FrozenModel) -> None:
@@ -144,6 +151,7 @@ class PrefixContender(Contender):
     """Keys and values before the prompt, in every layer."""
 
     name = "prefix tuning"
+    rate = 0.1
 
     def __init__(self, model: FrozenModel, seed: int) -> None:
         """As many as the budget bears."""

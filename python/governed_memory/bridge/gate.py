@@ -23,7 +23,7 @@ FORMAT = "governed_memory bridge gate 1"
 SHAPE = "tiny"
 MEASURES = ("accuracy_without", "accuracy_with", "accuracy_wrong_context", "wrong_context_drop", "wrong_context_followed", "hidden_norm_ratio")
 MOST_SEEDS, MOST_STEPS = 20, 10_000
-BATCH, RATE, SHARPNESS = 50, 0.01, 10.0
+BATCH, SHARPNESS = 50, 10.0
 CHANCE = 1 / len(CANDIDATES)
 # What the gate asks of the memory adapters, and of the budgets of the others.
 LEAST_WITH, AROUND_CHANCE, LEAST_DROP, BUDGET_WITHIN = 0.95, 0.05, 0.7, 0.05
@@ -82,7 +82,8 @@ def _method(kind: type[Any], tasks: Sequence[Task], steps: int) -> dict[str, Any
         for name in MEASURES
     }
     parameters = each[0]["parameters"]
-    return {"method": kind.name, "parameters": parameters, "share_of_budget": parameters / budget(built(SHAPE, device="cpu")), **measures, "each_seed": each}
+    share = parameters / budget(built(SHAPE, device="cpu"))
+    return {"method": kind.name, "rate": kind.rate, "parameters": parameters, "share_of_budget": share, **measures, "each_seed": each}
 
 
 def _once(kind: type[Any], task: Task, seed: int, steps: int) -> dict[str, Any]:
@@ -102,10 +103,10 @@ def _once(kind: type[Any], task: Task, seed: int, steps: int) -> dict[str, Any]:
 
 def _train(contender: Contender, task: Task, steps: int, seed: int) -> None:
     """Each method sees the same cases with the same memory in the same order, and none without memory."""
-    optimizer = torch.optim.Adam(contender.parameters, lr=RATE)
+    optimizer = torch.optim.Adam(contender.parameters, lr=contender.rate)
     chance, cases = torch.Generator().manual_seed(seed), task.learned
     for step in range(steps):
-        optimizer.param_groups[0]["lr"] = RATE * (1 - step / steps)
+        optimizer.param_groups[0]["lr"] = contender.rate * (1 - step / steps)
         places = torch.randint(len(cases.answers), (BATCH,), generator=chance)
         states = contender.read(cases.ids[places], cases.slots[places]).states
         loss = functional.cross_entropy(SHARPNESS * task.scores(states), cases.answers[places])
