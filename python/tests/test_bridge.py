@@ -27,6 +27,7 @@ from governed_memory.bridge.rivals import rivals
 from governed_memory.bridge.runtime import FrozenModel, built, load
 from governed_memory.errors import InputError
 from governed_memory.packets.packet import packet_of
+from governed_memory.warehouse.encodings import Encodings, encodings_kept
 
 PROMPT = "how long do we keep what customers gave us?"
 OTHER = [("B1", "office_hours", "nine to five"), ("B2", "parking", "behind the house")]
@@ -138,6 +139,29 @@ def test_slots_are_duckdbs_own_export_and_in_the_order_of_the_facts(tmp_path: Pa
     assert encode(facts, model, "another base", tmp_path / "e.duckdb").encoded == 3
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_copied"),
+    [
+        (range(10), False),  # as they are kept
+        (range(3, 6), False),
+        ([9, 0, 5, 1, 2, 3, 4], True),  # all between are exported
+        ([9, 0], True),  # only those are
+        ([2, 2, 4], True),
+    ],
+)
+def test_encodings_come_in_the_order_asked_for_and_as_they_are_kept_without_a_copy(asked: Any, is_copied: bool) -> None:
+    with encodings_kept(None, "another", 2) as others:
+        others.keep({"n3": [9.0, 9.0]})
+        encodings = Encodings(others._connection, "m", 2)
+        encodings.keep({f"n{number}": [float(number), 0.5] for number in range(10)})
+        array = encodings.array([f"n{number}" for number in asked])
+        assert array.tolist() == [[float(number), 0.5] for number in asked] and array.shape == (len(asked), 2)
+        assert array.flags.writeable is is_copied, "only what is no memory of the export may be written to"
+        with pytest.raises(InputError, match="1 of 2 facts are not encoded by this model"):
+            encodings.array(["n1", "n10"])
+        assert encodings.array([]).shape == (0, 2)
+
+
 def packet_of_file(path: Path) -> Any:
     from governed_memory.packets.packet import read_packet
 
@@ -168,8 +192,7 @@ def test_without_memory_or_with_closed_gates_the_path_is_the_bases_bit_for_bit(i
 
 
 def test_in_a_batch_each_row_has_its_own_memory(model: FrozenModel, adapters: MemoryAdapters) -> None:
-    both = memory(2, 3, 32)
-    both.mask[1] = False
+    both = Memory(memory(2, 3, 32).slots, torch.tensor([[True] * 3, [False] * 3]))
     ids = model.ids(PROMPT, "prompt").expand(2, -1)
     with torch.no_grad(), adapters.attached(model, both):
         moved = model.last_hidden(ids)

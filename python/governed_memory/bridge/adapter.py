@@ -69,11 +69,13 @@ class Memory:
 
     Attributes:
         slots: [batch, slots, hidden].
-        mask: [batch, slots], true where a slot takes part.
+        mask: [batch, slots], true where a slot takes part. Not to be changed: make another memory.
+        is_full: whether each row of the batch has a slot that takes part.
     """
 
     slots: torch.Tensor
     mask: torch.Tensor
+    is_full: bool = field(init=False)
 
     def __post_init__(self) -> None:
         """Refuse what no adapter can attend to."""
@@ -83,6 +85,7 @@ class Memory:
         # What is not finite makes the sum so; only a sum that is not finite makes looking at each number worth its time.
         if not (bool(torch.isfinite(self.slots.sum())) or bool(torch.isfinite(self.slots).all())):
             raise InputError("memory: holds a value that is no finite number; nothing was run; remove the file of encodings, they are made again")
+        object.__setattr__(self, "is_full", bool(self.mask.any(dim=1).all()))
 
 
 class MemoryAdapter(nn.Module):
@@ -100,15 +103,21 @@ class MemoryAdapter(nn.Module):
 
     def forward(self, hidden: torch.Tensor, memory: Memory) -> torch.Tensor:
         """What is added to the residual stream: [batch, tokens, hidden], exactly 0 where no slot takes part."""
-        stream: torch.Tensor = functional.rms_norm(hidden.to(self.gate.dtype), hidden.shape[-1:])
-        slots = functional.rms_norm(memory.slots.to(self.gate.dtype), hidden.shape[-1:])
-        query, key, value = self._split(self.query(stream)), self._split(self.key(slots)), self._split(self.value(slots))
-        has_slots = memory.mask.any(dim=1)  # [batch]
+        slots, has_slots = functional.rms_norm(memory.slots.to(self.gate.dtype), hidden.shape[-1:]), memory.mask.any(dim=1)  # [batch]
+        query, key, value = self._split(self._query(hidden)), self._split(self.key(slots)), self._split(self.value(slots))
         # Attention over no slot at all is not a number; there it attends to all, and is put out below.
         mask = (memory.mask | ~has_slots[:, None])[:, None, None, :]  # [batch, 1, 1, slots]
         found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)  # [batch, heads, tokens, width / heads]
-        delta = torch.tanh(self.gate) * self.output(found.transpose(1, 2).flatten(2))
-        return torch.where(has_slots[:, None, None], delta, torch.zeros_like(delta))
+        # The gate is put to the narrow side: the same product, and one pass over the wide one less.
+        delta: torch.Tensor = self.output(torch.tanh(self.gate) * found.transpose(1, 2).flatten(2))
+        return delta if memory.is_full else torch.where(has_slots[:, None, None], delta, torch.zeros_like(delta))
+
+    def _query(self, hidden: torch.Tensor) -> torch.Tensor:
+        """The query of the normed stream; its length is divided out after the projection, where the stream is narrow."""
+        stream = hidden.to(self.gate.dtype)
+        mean_square = torch.linalg.vector_norm(stream, dim=-1, keepdim=True).square() / stream.shape[-1]
+        projected: torch.Tensor = self.query(stream)
+        return projected * torch.rsqrt(mean_square + torch.finfo(stream.dtype).eps)
 
     def _split(self, projected: torch.Tensor) -> torch.Tensor:
         batch, places, width = projected.shape
@@ -216,14 +225,19 @@ def load_adapters(path: Path) -> MemoryAdapters:
 def _hook(layer: int, site: nn.Module, memory: Memory | None, trace: Trace, measured: bool) -> Any:
     def add(_: nn.Module, __: Any, hidden: torch.Tensor) -> torch.Tensor:
         delta = site(hidden, memory) if memory is not None else None
-        # Adding 0 would turn a negative zero into a positive one, so where nothing takes part nothing is added.
-        after = hidden if delta is None or memory is None else torch.where(memory.mask.any(dim=1)[:, None, None], hidden + delta.to(hidden.dtype), hidden)
+        after = hidden if delta is None or memory is None else _added(hidden, delta.to(hidden.dtype), memory)
         if measured:
             added = torch.zeros_like(hidden) if delta is None else delta
             trace.sites.append(Site(layer, added.detach(), _norm(added), _norm(after) / _norm(hidden)))
         return after
 
     return add
+
+
+def _added(hidden: torch.Tensor, delta: torch.Tensor, memory: Memory) -> torch.Tensor:
+    after = hidden + delta
+    # Adding 0 would turn a negative zero into a positive one, so where nothing takes part nothing is added.
+    return after if memory.is_full else torch.where(memory.mask.any(dim=1)[:, None, None], after, hidden)
 
 
 def _norm(tensor: torch.Tensor) -> float:

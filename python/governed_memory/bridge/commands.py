@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from governed_memory.bridge import gate_commands
 from governed_memory.bridge.facts import facts_of
 from governed_memory.bridge.needs import expect_installed
 from governed_memory.bridge.recorded import ENCODINGS, RUNS, expect_writable, record
@@ -43,6 +44,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--now", metavar="INSTANT", help="when the run was (default: the clock)")
     run.add_argument("--json", action="store_true", help="the run as one JSON object")
     run.set_defaults(run=_run)
+    gate_commands.register(verbs)
 
 
 def _run(arguments: argparse.Namespace) -> int:

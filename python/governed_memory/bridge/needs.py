@@ -8,8 +8,8 @@ import os
 from governed_memory.errors import InputError
 
 
-def expect_installed() -> None:
-    """Load torch, transformers and safetensors, with the model hub switched off: what is loaded is on this machine.
+def expect_installed(*, with_peft: bool = False) -> None:
+    """Load torch, transformers and safetensors, where asked peft too, with the model hub switched off: what is loaded is on this machine.
 
     Raises:
         InputError: one of them is not installed.
@@ -17,7 +17,7 @@ def expect_installed() -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["TRANSFORMERS_OFFLINE"] = "1"
     try:
-        for name in ("torch", "transformers", "safetensors.torch"):
+        for name in ("torch", "transformers", "safetensors.torch", *(["peft"] if with_peft else [])):
             importlib.import_module(name)
     except ImportError:
         raise InputError("the bridge needs the `adapter` extra; install it with: pip install 'governed-memory[adapter]'") from None

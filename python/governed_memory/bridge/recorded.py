@@ -1,4 +1,4 @@
-"""Where runs are kept: a file of JSON Lines, one run a line, that is only appended to and that dbt reads."""
+"""Where runs are kept: a file of JSON Lines, one run a line, that is only appended to and that dbt reads; beside it, one of gates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from governed_memory.errors import InputError, shown
 from governed_memory.warehouse.append import locked_path
 from governed_memory.warehouse.durable import append_bytes, settled
 
-RUNS, ENCODINGS = "runs.jsonl", "encodings.duckdb"
+RUNS, GATES, ENCODINGS = "runs.jsonl", "gates.jsonl", "encodings.duckdb"
 
 
 def expect_writable(folder: Path) -> None:
@@ -26,13 +26,13 @@ def expect_writable(folder: Path) -> None:
         raise InputError(f"--runs: {str(folder)!r} cannot be made: {error.strerror}") from error
 
 
-def record(folder: Path, run: Mapping[str, Any]) -> None:
-    """Append a run. It is on disk when this returns, whole or not at all.
+def record(folder: Path, run: Mapping[str, Any], name: str = RUNS) -> None:
+    """Append a run, or to the file of gates a gate. It is on disk when this returns, whole or not at all.
 
     Raises:
         InputError: it cannot be written.
     """
-    file = folder / RUNS
+    file = folder / name
     try:
         file.touch()
         with locked_path(file, file):

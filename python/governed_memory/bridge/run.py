@@ -71,7 +71,7 @@ def run(request: RunRequest, model: FrozenModel, adapters: MemoryAdapters, ran_a
     before = model.sha256()
     encoded = encode(facts, model, before, kept_in)
     intervention = Intervention(model, adapters, ids, encoded.memory)
-    plain, full, control = intervention.base(), intervention.passed(encoded.memory), intervention.passed(None)
+    base, full, control = intervention.base(), intervention.passed(encoded.memory), intervention.passed(None)
     sites = sites_of(full, control, adapters)
     if not all(math.isfinite(number) for site in sites for number in site.values()) or not bool(torch.isfinite(full.hidden).all()):
         raise InputError("the run gave a number that is not finite, so nothing of it is kept; give --dtype float32, or look at the adapters")
@@ -79,9 +79,9 @@ def run(request: RunRequest, model: FrozenModel, adapters: MemoryAdapters, ran_a
     held = {
         "format": FORMAT,
         "packet_id": request.packet.packet_id, "prompt_sha256": sha256_of(request.prompt), "prompt_tokens": ids.shape[1],
-        **_model(model), "is_diagnostic": request.is_diagnostic, **_adapters(adapters), **_versions(),
+        **model_told(model), "is_diagnostic": request.is_diagnostic, **_adapters(adapters), **versions(),
         "slots": len(facts), "masked_in": int(encoded.memory.mask.sum()), "encoded": encoded.encoded,
-        "path_change": change(full.hidden[-1], control.hidden[-1]), "control_equals_base": bool(torch.equal(control.hidden, plain)),
+        "path_change": change(full.hidden[-1], control.hidden[-1]), "control_equals_base": bool(torch.equal(control.hidden, base)),
         **intervention.gradients(),
         "base_sha256_before": before, "sites": sites,
         "facts": intervention.effects(full, facts) if request.has_effects else [],
@@ -89,19 +89,20 @@ def run(request: RunRequest, model: FrozenModel, adapters: MemoryAdapters, ran_a
         "base_sha256_after": model.sha256(),
     }  # fmt: skip
     ran = ran_at.astimezone(datetime.UTC).isoformat()
-    return {"run_id": digest([_plain(held), ran])[:16], "ran_at": ran, **held}
+    return {"run_id": digest([plain(held), ran])[:16], "ran_at": ran, **held}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Numbers as their shortest text, which is what is hashed."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: plain(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     return value if isinstance(value, (str, bool)) or value is None else repr(value)
 
 
-def _model(model: FrozenModel) -> dict[str, Any]:
+def model_told(model: FrozenModel) -> dict[str, Any]:
+    """What a row says of the base."""
     network = model.network
     return {
         "model_type": ARCHITECTURE, "weights": "checkpoint" if model.seed is None else "random", "model_seed": model.seed,
@@ -118,7 +119,7 @@ def _adapters(adapters: MemoryAdapters) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _versions() -> dict[str, str]:
+def versions(*more: str) -> dict[str, str]:
     """Of the packages alone; nothing that tells the machine."""
-    used = {name: version(name) for name in ("torch", "transformers", "safetensors", "duckdb")}
+    used = {name: version(name) for name in ("torch", "transformers", "safetensors", "duckdb", *more)}
     return {f"{name}_version": number for name, number in ({"python": platform.python_version()} | used).items()}

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import numpy
 
 
+# How many rows are exported at most for one that is wanted.
+DENSE = 2
+
+
 class Encodings:
     """The encodings of one model: {fingerprint of a fact: array of `size` floats}."""
 
@@ -46,33 +50,61 @@ class Encodings:
             raise
         self._connection.execute("commit")
 
-    def relation(self, fingerprints: Sequence[str]) -> duckdb.DuckDBPyRelation:
-        """The encodings that are kept of these, in their order, as one column."""
-        sql = (
-            f"select encodings.encoding from (select unnest($names::varchar[]) as name, generate_subscripts($names::varchar[], 1) as place) as wanted "
-            f"inner join {self._table} as encodings on wanted.name = encodings.cell_fingerprint and encodings.model_fingerprint = $model order by wanted.place"
-        )
-        return self._connection.sql(sql, params={"model": self._model, "names": list(fingerprints)})
-
     def array(self, fingerprints: Sequence[str]) -> numpy.ndarray[Any, Any]:
-        """[facts, size], in the order of the fingerprints: the memory that DuckDB's Arrow export wrote, not copied and so not to be written to.
+        """[facts, size], in the order of the fingerprints.
+
+        Where they are kept side by side in that order, as when they were kept for this list first, it is the memory that DuckDB's Arrow export wrote, not
+        copied and so not to be written to; else that is put in order once.
 
         Raises:
             InputError: one of them is not kept.
         """
-        array = exported_array(self.relation(fingerprints))
-        if len(array) != len(fingerprints):
-            raise InputError(f"encodings: {len(fingerprints) - len(array)} of {len(fingerprints)} facts are not encoded by this model; run it again")
-        return array
+        import numpy
 
+        wanted = self._rows(fingerprints)
+        if len(wanted) != len(fingerprints):
+            raise InputError(f"encodings: {len(fingerprints) - len(wanted)} of {len(fingerprints)} facts are not encoded by this model; run it again")
+        found, array = self._export(wanted)
+        if numpy.array_equal(found, wanted):
+            return array
+        order = numpy.argsort(found)
+        ordered: numpy.ndarray[Any, Any] = array[order[numpy.searchsorted(found[order], wanted)]]
+        return ordered
 
-def exported_array(relation: duckdb.DuckDBPyRelation) -> numpy.ndarray[Any, Any]:
-    """One column of float arrays as [rows, size], in the memory of its Arrow export."""
-    import polars
+    def _rows(self, fingerprints: Sequence[str]) -> numpy.ndarray[Any, Any]:
+        """The rowids of those that are kept, in the order of the fingerprints. Found apart from the encodings, which would be slow to join and to sort."""
+        import numpy
 
-    series = polars.DataFrame(relation).to_series()
-    # Several chunks are one memory only after a copy; DuckDB exports a result of up to a million rows as one.
-    return series.rechunk().to_numpy(allow_copy=False)
+        asked = {"name": numpy.array(fingerprints, dtype=object), "place": numpy.arange(len(fingerprints))}
+        sql = (
+            f"select asked.place, encodings.rowid from asked inner join {self._table} as encodings "
+            "on asked.name = encodings.cell_fingerprint and encodings.model_fingerprint = $model"
+        )
+        with self._registered("asked", asked):
+            found = self._connection.execute(sql, {"model": self._model}).fetchnumpy()
+        return found["rowid"][numpy.argsort(found["place"])]
+
+    def _export(self, rows: numpy.ndarray[Any, Any]) -> tuple[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]]:
+        """Rowids, and their encodings, in the order in which DuckDB gives them."""
+        import polars
+
+        first, last = (int(rows.min()), int(rows.max())) if rows.size else (0, -1)
+        scan = f"select rowid, encoding from {self._table} where rowid between {first} and {last}"
+        with self._registered("wanted", {"row": rows}):
+            # Where most of what lies between is wanted, all of it is the quicker export.
+            is_dense = last - first < DENSE * rows.size
+            frame = polars.DataFrame(self._connection.sql(scan if is_dense else f"{scan} and rowid in (select wanted.row from wanted)"))
+        # Several chunks are one memory only after a copy; DuckDB exports a result of up to a million rows as one.
+        return frame["rowid"].to_numpy(), frame["encoding"].rechunk().to_numpy(allow_copy=False)
+
+    @contextmanager
+    def _registered(self, name: str, columns: Mapping[str, numpy.ndarray[Any, Any]]) -> Iterator[None]:
+        """Arrays as a table, which DuckDB reads where they are; long lists as parameters take it longer than the query does."""
+        self._connection.register(name, columns)
+        try:
+            yield
+        finally:
+            self._connection.unregister(name)
 
 
 @contextmanager
