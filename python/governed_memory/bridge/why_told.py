@@ -62,8 +62,9 @@ def _member(member: Mapping[str, Any], group: Mapping[str, Any], told: Mapping[s
 
 
 def _origin(origin: Mapping[str, Any]) -> str:
+    recorded = origin["recorded_at"]
     said = {
-        "source": origin.get("source", origin.get("source_id")), "written by": origin["written_by"], "recorded": origin["recorded_at"],
+        "source": origin.get("source", origin.get("source_id")), "written by": origin["written_by"], "recorded": recorded and _at(recorded),
         "holds from": origin.get("valid_from"), "until": origin.get("valid_to"), "system": origin.get("system"), "state": origin.get("state"),
     }  # fmt: skip
     return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None) or "nothing is noted of it"
@@ -71,7 +72,7 @@ def _origin(origin: Mapping[str, Any]) -> str:
 
 def _approvals(member: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[str]:
     for one in member["approvals"]:
-        yield f"{one['verdict']} by {', '.join(one['by'])}, {one['at']} ({one['approval_id']})"
+        yield f"{one['verdict']} by {', '.join(one['by'])}, {_at(one['at'])} ({one['approval_id']})"
     if not member["approvals"]:
         if not told["has_memory"]:
             yield "not looked for; name with --memory the memory that it may be learned in"
@@ -92,7 +93,7 @@ def _runs(told: Mapping[str, Any]) -> Iterator[str]:
     for run in told["runs"]:
         weights = "random weights" if run["weights"] == "random" else "a checkpoint"
         still = "without memory it is the base's" if run["control_equals_base"] else "without memory it is NOT the base's"
-        yield f"run {run['run_id']}, {run['ran_at']}: {weights}"
+        yield f"run {run['run_id']}, {_at(run['ran_at'])}: {weights}"
         yield f"  the packet moves the state after the last token by {run['path_change']:.6g} of its norm; {still}"
         outcomes = {True: "ruled out", False: "NOT ruled out", None: "not run"}
         by_outcome = {what: [one["control"] for one in run["controls"] if one["is_held"] is held] for held, what in outcomes.items()}
@@ -105,6 +106,11 @@ def _runs(told: Mapping[str, Any]) -> Iterator[str]:
         yield "norms say that the path moved, not that an answer is better"
     else:
         yield "no run of this packet: whether it changed a model's path is not known; run `gmem bridge run`"
+
+
+def _at(instant: str) -> str:
+    """An instant to the second, as other commands print it."""
+    return instant[:19].replace("T", " ")
 
 
 def _line(name: str, text: str) -> str:
