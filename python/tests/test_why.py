@@ -173,6 +173,30 @@ def test_a_record_of_a_store_that_is_called_like_a_cell_is_not_that_cell(here: P
     assert (price["id"], price["lineage"], price["approvals"]) == ("0-1", None, [])
 
 
+def test_the_read_policy_is_asked_with_the_scope_of_the_packet_G2(here: Path) -> None:
+    copies = {"record_id": "E-1", "concept": "copies", "value": "two", "valid_from": "2026-01-01", "valid_to": None, "applies_to": ["paper"]}
+    Path("other.jsonl").write_text(json.dumps(copies) + "\n", encoding="utf-8")
+    other = ("--store", "other.jsonl", "--policy", "abstain")
+    printed = told("packet", "build", "--concept", "copies", "--as-of", DAY, "--scope", "paper", *BOT, *other, "--json")
+    Path("packets/p.json").write_text(printed, encoding="utf-8")
+    [[copy]] = (group["members"] for group in data(target=json.loads(printed)["packet_id"], store=other)["groups"])
+    assert [step["code"] for step in copy["policy"]] == ["answers", "answered"]
+
+
+def test_a_packet_of_a_build_is_held_against_that_build(built: Path, here: Path) -> None:
+    database = ("--database", str(built))
+    printed = told("packet", "build", "--concept", "data_retention", "--as-of", "2026-06-01", *BOT, *database, "--json")
+    Path("packets/p.json").write_text(printed, encoding="utf-8")
+    found = data(target=json.loads(printed)["packet_id"], store=database)
+    [[retention]] = (group["members"] for group in found["groups"])
+    assert (retention["id"], retention["origin"]["source_id"], retention["policy"][0]["code"], found["same_generation"]) == (
+        "M-602",
+        "LEG-P-04",
+        "answers",
+        True,
+    )
+
+
 def test_a_packet_of_an_export_is_found_by_its_beginning_in_older_ones_too(here: Path) -> None:
     export = ("packet", "export", "--out", "out", "--host", "host.yml", *STORE, "--caller", "bot", "--caller", "kim")
     told(*export, "--as-of", DAY), told(*export, "--as-of", "2026-10-03")

@@ -25,7 +25,7 @@ QUERY = "printer prints again"
 ANN = ("--principal", "ann", "--session", "desk", "--now", NOW, "--host", "host.yml")
 KIM = ("--principal", "kim", "--now", NOW, "--host", "host.yml")
 BOT = ("--caller", "bot", "--global", "--host", "host.yml", "--memory", "memory", "--now", LATER)
-STORE = ("--store", "learned.jsonl", "--policy", "latest_valid_from")
+STORE = ("--store", "learned.jsonl", "--map", "written_by=written_by")
 STEPS = ("nothing", "observation", "frame", "candidate", "approval", "record", "packet", "graph", "bridge")
 
 
@@ -77,7 +77,7 @@ def lines(place: str, *rows: dict[str, Any]) -> str:
 
 
 def begin(folder: Path) -> None:
-    """A host with keys, callers and nothing else, and a model on this machine."""
+    """A host with keys, callers and an owner, and a model on this machine."""
     from governed_memory.bridge.needs import expect_installed
 
     expect_installed()
@@ -86,7 +86,9 @@ def begin(folder: Path) -> None:
     make_key(folder)
     bot = {"parties": ["support"], "boundary": "inside", "reads_all_sessions": True}
     guest = {"parties": ["guests"], "boundary": "outside", "reads_all_sessions": True}
-    (folder / "host.yml").write_text(json.dumps({"keys": SECTION, "callers": {**people(folder), "bot": bot, "guest": guest}}))
+    owners = [{"concept": "printer jam | print | restart it | printer, tray", "party": "support"}]
+    host = {"keys": SECTION, "callers": {**people(folder), "bot": bot, "guest": guest}, "owners": owners, "policy": "owner-then-latest"}
+    (folder / "host.yml").write_text(json.dumps(host))
     built("tiny", device="cpu").network.save_pretrained(folder / "model")
 
 
