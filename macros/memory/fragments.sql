@@ -25,6 +25,7 @@
         'lineage_walk': governed_memory.lineage_walk('$id', '$clock', reader, '$most_steps', '$most_things'),
         'proposals_read': governed_memory.proposals_read('$clock', reader),
         'frame_read': governed_memory.frame_read('$frame_id', reader),
+        'why_readable': governed_memory.why_readable('select unnest($ids)', '$clock', reader),
         'conflict_groups': governed_memory.conflict_groups('select unnest($ids) as cell_id', '$clock', reader),
     }) -}}
 {%- endmacro %}

@@ -38,6 +38,7 @@ ROOMS = {
     "packet": "packets",
     "graph": "packets",
     "bridge": "bridge",
+    "why": "bridge",
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",

@@ -20,3 +20,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # as the build left it, whatever another command makes of it in the same folder
     shutil.copy(folder / "target/manifest.json", folder / "manifest.json")
     return folder / dbt_harness.DATABASE
+
+
+@pytest.fixture(scope="session")
+def way(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole way from an observation to a model: `way/STEP` is all as it was after that step, to be copied and not changed."""
+    from whole_way import walked
+
+    return walked(tmp_path_factory.mktemp("way"))

@@ -8,8 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sealed_folders import make_key
 
 from governed_memory.host.configuration import Host, read_host
 from governed_memory.host.keys import Keys, private_key
@@ -37,20 +36,21 @@ def call(tool: str, inputs: str, result: str = "ok", *, succeeded: bool = True) 
     return {"tool": tool, "inputs": inputs, "result": result, "succeeded": succeeded}
 
 
+def people(folder: Path) -> dict[str, dict[str, Any]]:
+    """The callers of a host file who may approve, each with a key pair in the folder."""
+    callers: dict[str, dict[str, Any]] = {}
+    for name, (parties, role) in PEOPLE.items():
+        make_key(folder, name)
+        callers[name] = {"parties": parties, "role": role, "public_file": f"{name}.pub.pem", "boundary": "inside", "reads_all_sessions": True}
+    return callers
+
+
 class House:
     """A memory with a host file, and keys of those who may approve."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.place = folder, folder / "memory"
-        callers = {}
-        for name, (parties, role) in PEOPLE.items():
-            key = Ed25519PrivateKey.generate()
-            plain = serialization.NoEncryption()
-            (folder / f"{name}.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
-            public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-            (folder / f"{name}.pub.pem").write_bytes(public)
-            callers[name] = {"parties": parties, "role": role, "public_file": f"{name}.pub.pem", "boundary": "inside", "reads_all_sessions": True}
-        (folder / "host.yml").write_text(json.dumps({"callers": callers}))
+        (folder / "host.yml").write_text(json.dumps({"callers": people(folder)}))
         host = read_host(str(folder / "host.yml"))
         assert host is not None
         self.host: Host = host

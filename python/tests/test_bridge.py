@@ -287,6 +287,16 @@ def bad_checkpoint(folder: Path, fault: str) -> Path:
         weights = load_file(folder / "model.safetensors")
         del weights["model.layers.1.mlp.up_proj.weight"]
         save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    if fault == "hidden size":
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "hidden_size": 64}))
+    if fault == "no number":
+        from safetensors.torch import load_file, save_file
+
+        weights = load_file(folder / "model.safetensors")
+        save_file({**weights, "model.norm.weight": weights["model.norm.weight"] * float("nan")}, folder / "model.safetensors", {"format": "pt"})
+    if fault == "tokenizer":
+        (folder / "tokenizer.json").write_text("{")
     if fault == "folder":
         shutil.rmtree(folder)
     return folder
@@ -299,6 +309,9 @@ def bad_checkpoint(folder: Path, fault: str) -> Path:
         ("weights", "its weights cannot be loaded"),
         ("config", "is no configuration of a model"),
         ("one weight", "1 weights are missing or of another shape, the first 'model.layers.1.mlp.up_proj.weight'"),
+        ("hidden size", "its weights are of other shapes than its config.json states"),
+        ("no number", "'A1': the model's encoding is no finite number"),
+        ("tokenizer", "cannot be read as a tokenizer"),
         ("folder", "is no folder with a checkpoint"),
     ],
 )
@@ -323,6 +336,10 @@ def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path: Path, checkpoint: P
         (["--prompt", ""], FACTS, "--prompt: has 0 tokens"),
         (["--wrong-packet", "packet.json"], FACTS, "is for the controls"),
         (["--control", "--wrong-packet", "packet.json"], FACTS, "holds no fact that the packet does not hold"),
+        (["--control", "--wrong-packet", "nowhere.json"], FACTS, "nowhere.json: cannot be read: No such file"),
+        (["--packet", "nowhere.json"], FACTS, "nowhere.json: cannot be read: No such file"),
+        (["--packet", "other.safetensors"], FACTS, "other.safetensors: "),
+        (["--runs", "packet.json"], FACTS, "--runs: 'packet.json' cannot be made: File exists"),
     ],
 )
 def test_what_cannot_be_run_is_one_line_and_no_run(

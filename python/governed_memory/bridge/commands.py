@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from governed_memory.bridge import gate_commands
 from governed_memory.bridge.facts import facts_of
 from governed_memory.bridge.needs import expect_installed
-from governed_memory.bridge.recorded import ENCODINGS, RUNS, expect_writable, record
+from governed_memory.bridge.recorded import ENCODINGS, RUNS, expect_writable, is_sound, record
+from governed_memory.bridge.why_commands import register_why
 from governed_memory.errors import InputError
 from governed_memory.memory.options import instant_of
 from governed_memory.packets import Packet
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `bridge` to the root parser."""
+    """Add `bridge` and `why` to the root parser."""
+    register_why(commands)
     parser = commands.add_parser("bridge", help="hand the facts of a packet to a frozen model, and measure what they change beside a control without them")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     run = verbs.add_parser("run", help="run one request with the memory of a packet and without, and append the run")
@@ -85,13 +87,6 @@ def packet_in(place: str) -> Packet:
         raise InputError(f"{place}: cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
     facts_of(place, packet)
     return packet
-
-
-def is_sound(run: Mapping[str, Any]) -> bool:
-    """Whether the run shows what it must, as the dbt tests have it: the base untouched, the control still, no rival left that was looked at."""
-    is_untouched = run["base_sha256_before"] == run["base_sha256_after"] and not run["base_parameters_trainable"] and not run["base_parameters_with_gradient"]
-    is_still = run["control_equals_base"] and not any(site["control_delta_norm"] for site in run["sites"])
-    return is_untouched and is_still and not any(control["is_held"] is False for control in run["controls"])
 
 
 def told(run: Mapping[str, Any]) -> Iterator[str]:

@@ -47,12 +47,29 @@ def recorded(folder: Path, run_id: str) -> Mapping[str, Any]:
     Raises:
         InputError: there is none.
     """
+    runs = all_recorded(folder)
+    for run in runs:
+        if run.get("run_id") == run_id:
+            return run
+    raise InputError(f"{shown(run_id)} is no run in {str(folder / RUNS)!r}; it has {', '.join(str(run.get('run_id')) for run in runs[-5:]) or 'none'}")
+
+
+def all_recorded(folder: Path) -> list[Mapping[str, Any]]:
+    """All runs in the order in which they were appended; none where nothing was run yet.
+
+    Raises:
+        InputError: they cannot be read.
+    """
     file = folder / RUNS
     try:
         runs = [json.loads(line) for line in settled(file).splitlines()] if file.is_file() else []
     except (OSError, ValueError):
         raise InputError(f"--runs: {str(file)!r} cannot be read; expected what `gmem bridge run` appended") from None
-    for run in runs:
-        if isinstance(run, dict) and run.get("run_id") == run_id:
-            return run
-    raise InputError(f"{shown(run_id)} is no run in {str(file)!r}; it has {', '.join(str(run['run_id']) for run in runs[-5:]) or 'none'}")
+    return [run for run in runs if isinstance(run, dict)]
+
+
+def is_sound(run: Mapping[str, Any]) -> bool:
+    """Whether the run shows what it must, as the dbt tests have it: the base untouched, the control still, no rival left that was looked at."""
+    is_untouched = run["base_sha256_before"] == run["base_sha256_after"] and not run["base_parameters_trainable"] and not run["base_parameters_with_gradient"]
+    is_still = run["control_equals_base"] and not any(site["control_delta_norm"] for site in run["sites"])
+    return is_untouched and is_still and not any(control["is_held"] is False for control in run["controls"])

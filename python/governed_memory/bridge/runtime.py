@@ -105,6 +105,8 @@ def load(path: str, *, device: str = AUTO, dtype: str = AUTO) -> FrozenModel:
             str(folder), local_files_only=True, use_safetensors=True, dtype=kind or "auto", output_loading_info=True
         )
     except Exception as error:
+        if "mismatch" in str(error):
+            raise InputError(f"--model: {path!r}: its weights are of other shapes than its config.json states; copy the checkpoint again") from None
         why = type(error).__name__
         raise InputError(f"--model: {path!r}: its weights cannot be loaded ({why}); expected safetensors as `save_pretrained` writes them") from None
     network, report = loaded

@@ -13,6 +13,7 @@ from governed_memory.errors import InputError, NotAllowedError
 from governed_memory.errors import shown as shown_value
 from governed_memory.host.keys import Keys
 from governed_memory.log import LogWriter, Read, Witness, expect_text, in_utc, utc_now
+from governed_memory.memory.accounts import Account, accounts
 from governed_memory.memory.approvals import asked_across, candidates, decide, offer, statement
 from governed_memory.memory.frames import Replayed, bound, findings, frame_read, replayed
 from governed_memory.memory.guards import requirement
@@ -236,6 +237,15 @@ class MemoryStore:
         # As with `show`: what is not found is not named.
         self._leave_read("trace", name if found else None, [thing.id for thing in found.things if thing.kind not in AGENTS] if found else [], sight)
         return found
+
+    def accounts(self, names: Collection[str], sight: Sight) -> dict[str, Account]:
+        """Why the caller may read cells, and what each of these derives from, {identifier: Account}. No event is left, as with `groups`.
+
+        Raises:
+            InputError: as `recall`.
+        """
+        self._begin_reading(sight)
+        return accounts(self._projection.connection, names, sight)
 
     def statement(
         self, verdict: str, target: str, sight: Sight, *, reason: str, party: str | None = None, valid_from: datetime.date | None = None
