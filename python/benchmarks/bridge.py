@@ -46,7 +46,7 @@ def timed(step: Callable[[], object]) -> float:
 
 
 def warmed(step: Callable[[], object]) -> None:
-    """Run a step until three in a row are alike: on a virtual machine the first passes of a large model fetch its memory, and take up to ten times as long."""
+    """Run a step until three in a row are alike: the first passes of a large model were seen to take ten times as long as later ones, with adapters or without."""
     last = [timed(step) for _ in range(3)]
     for _ in range(WARMING):
         if max(last) < 1.3 * min(last):
