@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
 import platform
@@ -71,12 +72,12 @@ def make(folder: Path, host: str, memory: str) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """{name: all that it holds} of every file that was written; of a database, what its tables and views say too, since it compresses them."""
+    """{name: all that it holds} of every file that was written; of what is packed, what is in it too."""
     found = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder)
         if name.parts[0] not in GIVEN and path.suffix != ".pem":
-            found[str(name)] = path.read_bytes() + (of_database(path) if path.suffix == ".duckdb" else b"")
+            found[str(name)] = path.read_bytes() + UNPACKED.get(path.suffix, lambda _: b"")(path)
     return found
 
 
@@ -88,6 +89,9 @@ def of_database(path: Path) -> bytes:
             "select sql from duckdb_views() where not internal union all select macro_definition from duckdb_functions() where not internal"
         )
         return "\n".join(str(row) for part in (*rows, views.fetchall()) for (row,) in part).encode()
+
+
+UNPACKED: dict[str, Callable[[Path], bytes]] = {".duckdb": of_database, ".gz": lambda path: gzip.decompress(path.read_bytes())}
 
 
 def private_keys(folder: Path) -> dict[str, bytes]:
@@ -117,8 +121,8 @@ def test_no_byte_that_is_written_names_the_machine_a_place_a_key_or_a_setting_of
     made = {Path(name).parts[0] for name in held}
     assert {"memory", "out", "bridge", "snapshots", "archive", "handovers.jsonl", "packets", "published.duckdb", "built", "graph.html", "why.json"} <= made
     assert {json.loads(line)["step"] for line in held["handovers.jsonl"].splitlines()} == {"ingest", "snapshot"}
-    # Nothing of it is packed so that its words could not be found.
-    assert {Path(name).suffix for name in held} <= {".jsonl", ".json", ".html", ".duckdb", ".safetensors", ".attestations", ".lock", ""}
+    # Nothing else of it is packed so that its words could not be found.
+    assert {Path(name).suffix for name in held} <= {".jsonl", ".json", ".html", ".safetensors", ".attestations", ".lock", "", *UNPACKED}
     assert leaks(written, held) == set()
     assert not [name for name, content in held.items() if str(built.parent).encode() in content]
 

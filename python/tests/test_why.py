@@ -188,13 +188,11 @@ def test_a_packet_of_a_build_is_held_against_that_build(built: Path, here: Path)
     printed = told("packet", "build", "--concept", "data_retention", "--as-of", "2026-06-01", *BOT, *database, "--json")
     Path("packets/p.json").write_text(printed, encoding="utf-8")
     found = data(target=json.loads(printed)["packet_id"], store=database)
-    [[retention]] = (group["members"] for group in found["groups"])
-    assert (retention["id"], retention["origin"]["source_id"], retention["policy"][0]["code"], found["same_generation"]) == (
-        "M-602",
-        "LEG-P-04",
-        "answers",
-        True,
-    )
+    assert found["same_generation"]
+    # Both stores of the example hold a record of that name; each is told as its own store has it.
+    retention = {member["store"]: member for group in found["groups"] for member in group["members"] if member["id"] == "M-602"}
+    assert len(retention) == len(found["groups"]) > 1 and retention["reference"]["origin"]["source_id"] == "LEG-P-04"
+    assert {one["policy"][0]["code"] for one in retention.values()} == {"answers"}
 
 
 def test_a_packet_of_an_export_is_found_by_its_beginning_in_older_ones_too(here: Path) -> None:
