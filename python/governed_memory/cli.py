@@ -39,6 +39,7 @@ ROOMS = {
     "graph": "packets",
     "bridge": "bridge",
     "serve": "service",
+    "job": "service",
     "report": "report",
     "lint-disclosure": "lint",
     "frame": "memory",

@@ -17,6 +17,7 @@ from governed_memory.log import witness_at
 from governed_memory.memory import MemoryStore
 from governed_memory.reads.named import add_asked, store_asked
 from governed_memory.reads.noted import memory_place
+from governed_memory.service.job_commands import register_jobs
 from governed_memory.service.served import Served
 from governed_memory.service.served_snapshot import ServedSnapshot, served_snapshot
 from governed_memory.service.shared_memory import SharedMemory
@@ -26,6 +27,7 @@ from governed_memory.warehouse import StoreFile
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this room's commands to the root parser."""
+    register_jobs(commands)
     parser = commands.add_parser("serve", help="serve agents over MCP: standard input and output for one caller, or HTTP for callers with tokens")
     parser.add_argument("--host", metavar="FILE", help="the host file: callers, tokens, owners, policies (default: GMEM_HOST)")
     parser.add_argument("--caller", metavar="NAME", help="on standard input and output: who is served, as the host file names them")
