@@ -80,6 +80,7 @@ def add_doing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", metavar="DIR", help="for runs of the bridge: note them here too, where dbt reads them")
     parser.add_argument("--job-seconds", type=float, default=3600.0, metavar="N", help="how long one attempt at a job may take (default 3600)")
     parser.add_argument("--attempts", type=int, default=3, metavar="N", help="how often a job is begun at most (default 3)")
+    parser.add_argument("--keep-jobs", type=int, default=1000, metavar="N", help="how many jobs that have ended are kept, with their results (default 1000)")
 
 
 def jobs_place(given: str | None) -> Path | None:
@@ -94,11 +95,11 @@ def setting_of(arguments: argparse.Namespace, host: Host, store: Any, database: 
     Raises:
         InputError: results could not be signed, or a number is too small.
     """
-    if not arguments.job_seconds > 0 or arguments.attempts < 1:
-        raise InputError("--job-seconds is a number above 0, and --attempts a number of 1 or more")
+    if not arguments.job_seconds > 0 or arguments.attempts < 1 or arguments.keep_jobs < 1:
+        raise InputError("--job-seconds is a number above 0, --attempts and --keep-jobs are 1 or more")
     setting = Setting(
         host, store, database, arguments.form, arguments.attestations, memory, os.environ.get("GMEM_LEDGER"),
-        arguments.model, arguments.build, arguments.runs, arguments.job_seconds, arguments.attempts,
+        arguments.model, arguments.build, arguments.runs, arguments.job_seconds, arguments.attempts, arguments.keep_jobs,
     )  # fmt: skip
     setting.keys.sign(b"a key that cannot sign is found out before a job is done")
     return setting

@@ -24,7 +24,7 @@ from governed_memory.service.jobs.job import Job, expect_request
 from governed_memory.service.served import Served
 from governed_memory.snapshots.opening import KIND as SNAPSHOT
 from governed_memory.snapshots.taking import Sources, take
-from governed_memory.warehouse import StoreFile
+from governed_memory.warehouse import StoreFile, built_path
 
 PACKETS, BRIDGE = export.KIND, "bridge-run"
 MOST_BUDGET = 100_000
@@ -52,6 +52,7 @@ class Setting:
         runs: where runs of the bridge are noted for dbt; None for nowhere.
         seconds: how long an attempt may take.
         attempts: how often a job is begun at most.
+        kept: how many jobs that have ended are kept, with their results.
     """
 
     host: Host
@@ -66,6 +67,7 @@ class Setting:
     runs: str | None = None
     seconds: float = 3600.0
     attempts: int = 3
+    kept: int = 1000
 
     @property
     def keys(self) -> Keys:
@@ -220,10 +222,12 @@ def _bridge(work: Work) -> None:
 
 def _snapshot(work: Work) -> None:
     setting = work.setting
-    files = [] if setting.database is None else [Path(setting.database)]
-    if setting.memory is None and not files:
-        raise InputError("a snapshot needs a memory or a built database, named with --memory and --database")
-    sources = Sources(Path(setting.memory) if setting.memory else None, files[0] if files else None, Path(setting.ledger) if setting.ledger else None)
+    database = built_path(setting.database)
+    sources = Sources(
+        Path(setting.memory) if setting.memory else None,
+        database if setting.database or database.is_file() else None,
+        Path(setting.ledger) if setting.ledger else None,
+    )
     take(work.out, sources, setting.keys, utc_now())
     work.progress(1, 1)
 

@@ -120,6 +120,11 @@ class JobStore:
         """The folder that whoever does the job holds."""
         return self.place / "working" / job.job_id
 
+    def remove(self, job: Job) -> None:
+        """Remove what is left of a job that is forgotten."""
+        shutil.rmtree(self.results(job), ignore_errors=True)
+        self._cancelled(job).unlink(missing_ok=True)
+
     def _cancelled(self, job: Job) -> Path:
         return self.place / "cancelled" / job.job_id
 
@@ -212,6 +217,14 @@ class Taking:
         if how != "done":
             shutil.rmtree(self.store.results(one.job), ignore_errors=True)
         shutil.rmtree(self.store.working(one.job), ignore_errors=True)
+
+    def forget(self, most: int) -> None:
+        """Keep so many of the jobs that have ended, the latest, and no result of the others."""
+        ended = [one for one in self.store.standings() if one.state not in OPEN]
+        for one in ended[: max(0, len(ended) - most)]:
+            self.store.remove(one.job)
+        if len(ended) > most:
+            self._queue.clear_acked_data(max_delete=len(ended), keep_latest=most, clear_ack_failed=True)
 
     def hand_back(self, one: Standing, *, counts: bool) -> None:
         """Put a job back in its place, to be done again; an attempt that was interrupted on purpose does not count."""

@@ -97,6 +97,7 @@ class Worker:
 
     def _end(self, taking: Taking, one: Standing, how: str, code: str | None = None, **said: Any) -> bool:
         taking.end(one, how, code)
+        taking.forget(self.setting.kept)
         self.log("job_ended", **_of(one), ended=how, **({"code": code} if code else {}), **said)
         return True
 
