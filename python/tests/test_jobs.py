@@ -237,6 +237,34 @@ def test_a_server_that_is_told_to_end_hands_its_job_back_M13(tmp_path: Path) -> 
     assert results_once(place) == 1
 
 
+def test_who_does_jobs_without_a_server_hands_them_back_too(tmp_path: Path) -> None:
+    place = laid_out(tmp_path, MANY)
+    submitted(place, "one")
+    process = running_jobs(place, "--watch")
+    wait_until(lambda: standing(place, "one").state == "running")
+    process.terminate()
+    assert process.wait(timeout=60) == 0
+    assert (standing(place, "one").state, standing(place, "one").job.attempts) == ("queued", 0)
+
+
+def test_a_result_that_is_not_as_it_was_sealed_is_not_told_M11(tmp_path: Path) -> None:
+    place = laid_out(tmp_path)
+    one = submitted(place, "one")
+    assert running_jobs(place).wait(timeout=60) == 0
+    folder = place / "jobs" / "results" / one.job.job_id / "generation-000001"
+    with serving(place) as server:
+        for name in ("caller-0001.packets.jsonl", "packet_members.jsonl", "manifest.json"):
+            kept = (folder / name).read_bytes()
+            (folder / name).write_bytes(kept.replace(b"concept 1", b"concept 2"))
+            assert (folder / name).read_bytes() != kept or name == "manifest.json"
+            if name == "manifest.json":
+                (folder / name).write_bytes(kept.replace(b'"kind":"packets"', b'"kind":"snapshot"'))
+            told = server.call(BOB, "job_result", job_id=one.job.job_id, file="caller-0001.packets.jsonl")
+            assert told["error"]["code"] == "result_unavailable", name
+            (folder / name).write_bytes(kept)
+        assert "text" in server.call(BOB, "job_result", job_id=one.job.job_id, file="caller-0001.packets.jsonl")
+
+
 def test_a_server_that_is_told_to_end_lets_a_short_job_end_M13(tmp_path: Path) -> None:
     place = laid_out(tmp_path)
     with serving(place, "--drain-seconds=60") as server:

@@ -141,11 +141,13 @@ class HttpServer:
 
     def _work(self) -> None:
         assert self.worker is not None
-        try:
-            self.worker.work(waits=True)
-        except Exception as error:
-            # Reads go on; what is in the queue waits for the next server.
-            self.log("jobs_stopped", why=type(error).__name__)
+        while self.lifecycle.state in ("starting", "ready"):
+            try:
+                self.worker.work(waits=True)
+            except Exception as error:
+                # A queue that cannot be used for a moment, such as on a full disk; reads go on meanwhile.
+                self.log("jobs_stopped", why=type(error).__name__)
+                time.sleep(1.0)
 
     def _entered(self, state: State) -> None:
         self.metrics.entered(state)

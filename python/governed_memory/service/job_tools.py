@@ -76,7 +76,7 @@ def _cancel(call: Call) -> dict[str, Any]:
 def _result(call: Call) -> dict[str, Any]:
     job_id, name = call.given["job_id"], call.given.get("file")
     result = own_result(call.served, call.opened, call.caller, job_id)
-    told: dict[str, Any] = {"job_id": job_id, **result.as_data(), "is_readable": bool(result.files)}
+    told: dict[str, Any] = {"job_id": job_id, **result.as_data(), "is_readable": bool(result.names)}
     if name is None:
         return told
     text = file_of(result, name).decode()
@@ -116,9 +116,8 @@ def own_result(served: Served, opened: Opened, caller: Caller, job_id: str) -> R
     except OutdatedError as error:
         raise ToolError("outdated", str(error)) from None
     except (InputError, OSError) as error:
-        LOGGER.error("the result of a job cannot be read: %s", type(error).__name__)
-        raise ToolError("result_unavailable", "the result is not there as it was delivered; submit the job again under another name") from None
-    if result.files:
+        raise _not_as_delivered(error) from None
+    if result.names:
         note_read(served, caller, of_listing("job_result", result.shown, on_date=one.job.arguments.get("as_of")))
     return result
 
@@ -127,13 +126,20 @@ def file_of(result: Result, name: str) -> bytes:
     """The content of a file of a result.
 
     Raises:
-        ToolError: it has none of that name that its caller may have.
+        ToolError: it has none of that name that its caller may have, or it is not as it was sealed.
     """
-    if name not in result.files:
-        raise ToolError(
-            "not_found", f"file: {shown(name)} is none that you may read; {'there are ' + ', '.join(result.files) if result.files else 'there is none'}"
-        )
-    return result.files[name]
+    if name not in result.names:
+        known = f"there are {', '.join(result.names)}" if result.names else "there is none"
+        raise ToolError("not_found", f"file: {shown(name)} is none that you may read; {known}")
+    try:
+        return result.read(name)
+    except (InputError, OSError) as error:
+        raise _not_as_delivered(error) from None
+
+
+def _not_as_delivered(error: Exception) -> ToolError:
+    LOGGER.error("the result of a job cannot be read: %s", type(error).__name__)
+    return ToolError("result_unavailable", "the result is not there as it was delivered; submit the job again under another name")
 
 
 def _unavailable(error: Exception) -> ToolError:

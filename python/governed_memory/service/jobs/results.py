@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from governed_memory.host.keys import Keys
 from governed_memory.reads.ask import Opened
 from governed_memory.reads.released import INDEX, released
 from governed_memory.sealed import Manifest, SealError, folder_of, generations, verified
-from governed_memory.sealed import Opened as OpenedFolder
-from governed_memory.sealed import opened as opened_folder
+from governed_memory.sealed.opening import envelope
 from governed_memory.service.jobs.job import Job
 from governed_memory.service.jobs.kinds import BRIDGE, KINDS, PACKETS, Setting, asked_of
 from governed_memory.service.jobs.store import FIRST
+
+# Of these, the caller gets the files.
+READABLE = (PACKETS, BRIDGE)
 
 
 class OutdatedError(InputError):
@@ -27,17 +30,27 @@ class OutdatedError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a job gave, checked.
+    """What a job gave, of which all that is told is checked.
 
     Attributes:
+        folder: the sealed folder.
         manifest: the files of it, with their hashes.
-        files: the content of those that its caller may have, by name.
+        names: those that its caller may have.
         shown: the records in it.
     """
 
+    folder: Path
     manifest: Manifest
-    files: dict[str, bytes]
+    names: tuple[str, ...]
     shown: tuple[str, ...]
+
+    def read(self, name: str) -> bytes:
+        """The content of a file, as it was sealed.
+
+        Raises:
+            SealError: it is not.
+        """
+        return _checked(self.folder, self.manifest, name)
 
     def as_data(self) -> dict[str, Any]:
         """The manifest, as its caller is told: no host, path or key (rule M13)."""
@@ -65,19 +78,16 @@ def result_of(job: Job, out: Path, keys: Keys, opened: Opened | None, caller: Ca
 
     Raises:
         OutdatedError: it holds a record that this caller would not be shown now.
-        InputError: it is not there, or not what was sealed.
+        SealError: it is not there, or not what was sealed.
     """
-    sealed_as = KINDS[job.kind].sealed_as
-    try:
-        with opened_folder(folder_of(out, FIRST), sealed_as, keys) as held:
-            members = set(_members(held, sealed_as))
-            if members:
-                _expect_shown(members, job, opened, caller)
-            # What a snapshot holds is not for its caller, who gets the proof that it was taken.
-            files = {file.name: held.read(file.name) for file in held.manifest.files} if sealed_as in (PACKETS, BRIDGE) else {}
-            return Result(held.manifest, files, tuple(sorted(name for _, name in members)))
-    except SealError as error:
-        raise InputError(f"the result of job {job.job_id} is not what was sealed: {error.check} check failed; submit it again under another name") from None
+    sealed_as, folder = KINDS[job.kind].sealed_as, folder_of(out, FIRST)
+    # A result may be large: of what is not told, nothing is read. Of a snapshot its caller gets the proof that it is there, so all of it is.
+    manifest = verified(folder, sealed_as, keys) if sealed_as not in READABLE else envelope(folder, sealed_as, keys)
+    members = set(_members(folder, manifest))
+    if members:
+        _expect_shown(members, job, opened, caller)
+    names = tuple(file.name for file in manifest.files) if sealed_as in READABLE else ()
+    return Result(folder, manifest, names, tuple(sorted(name for _, name in members)))
 
 
 def note_run(job: Job, out: Path, setting: Setting) -> None:
@@ -86,8 +96,8 @@ def note_run(job: Job, out: Path, setting: Setting) -> None:
         return
     from governed_memory.bridge.recorded import expect_writable, record, recorded
 
-    with opened_folder(folder_of(out, FIRST), BRIDGE, setting.keys) as held:
-        run = json.loads(held.read("run.json"))
+    sealed = folder_of(out, FIRST)
+    run = json.loads(_checked(sealed, envelope(sealed, BRIDGE, setting.keys), "run.json"))
     folder = Path(setting.runs)
     expect_writable(folder)
     try:
@@ -96,16 +106,25 @@ def note_run(job: Job, out: Path, setting: Setting) -> None:
         record(folder, run)
 
 
-def _members(held: OpenedFolder, sealed_as: str) -> Iterator[tuple[str | None, str]]:
+def _members(folder: Path, manifest: Manifest) -> Iterator[tuple[str | None, str]]:
     """(store, record) of all that a result tells."""
-    if sealed_as == PACKETS:
-        for line in held.read("packet_members.jsonl").splitlines():
+    if manifest.kind == PACKETS:
+        for line in _checked(folder, manifest, "packet_members.jsonl").splitlines():
             row = json.loads(line)
             yield row["store_id"], row["member_id"]
-    elif sealed_as == BRIDGE:
-        for group in json.loads(held.read("packet.json"))["manifest"]["groups"]:
+    elif manifest.kind == BRIDGE:
+        for group in json.loads(_checked(folder, manifest, "packet.json"))["manifest"]["groups"]:
             for member in group["members"]:
                 yield member["store"], member["id"]
+
+
+def _checked(folder: Path, manifest: Manifest, name: str) -> bytes:
+    """The bytes of a file that were hashed, and no others."""
+    [sealed] = [file for file in manifest.files if file.name == name]
+    content = (folder / name).read_bytes()
+    if (len(content), sha256(content).hexdigest()) != (sealed.size, sealed.sha256):
+        raise SealError(folder, "hash", f"{name} has other bytes than were sealed")
+    return content
 
 
 def _expect_shown(members: set[tuple[str | None, str]], job: Job, opened: Opened | None, caller: Caller) -> None:

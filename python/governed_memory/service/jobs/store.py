@@ -169,7 +169,11 @@ class Taking:
         if locked is None:
             raise BusyError(f"--jobs: {str(store.place)!r}: another process does the jobs of this place; it does those that you submit too")
         self._lock = locked
-        self._queue = opened_queue(store.place / "queue", resumes=True)
+        try:
+            self._queue = opened_queue(store.place / "queue", resumes=True)
+        except BaseException:
+            os.close(locked)
+            raise
 
     def close(self) -> None:
         """Leave the queue to others."""
