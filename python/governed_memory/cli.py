@@ -40,6 +40,7 @@ ROOMS = {
     "bridge": "bridge",
     "why": "bridge",
     "serve": "service",
+    "job": "service",
     "report": "report",
     "lint-disclosure": "lint",
     "frame": "memory",

@@ -20,6 +20,8 @@ INSIDE, OUTSIDE = "inside", "outside"
 REFERENCE_POLICY = "owner-then-latest"
 # What each part of the file may hold: {key: whether it must be there}.
 SECTIONS = {"callers", "owners", "policy", "policies", "concepts", "sources", "keys", "heads"}
+# Kinds of jobs, and which of them a caller may submit whose entry says nothing: what they could read anyway.
+JOBS, USUAL_JOBS = ("packets", "bridge", "snapshot"), ("packets",)
 OWNER = {"concept": True, "party": False, "valid_from": False, "recorded_at": False, "store": False}
 SOURCE = {"source": True, "rank": True, "store": False}
 
@@ -34,6 +36,7 @@ class Caller:
         boundary: 'inside' or 'outside'; outside it only what names one of the parties is visible (G5).
         reads_all_sessions: whether they may read memory across sessions (M5).
         role: in which they approve what memory learns (M7); None if they do not.
+        jobs: the kinds of jobs they may submit to a server (M13).
     """
 
     name: str
@@ -41,6 +44,7 @@ class Caller:
     boundary: str = OUTSIDE
     reads_all_sessions: bool = False
     role: str | None = None
+    jobs: tuple[str, ...] = USUAL_JOBS
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,7 @@ def expect_policy(where: str, policy: Any, policies: Mapping[Any, Any]) -> None:
 def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] | None]:
     where = f"caller {name!r}"
     entry = _mapping(path, where, entry or {})
-    _expect_keys(path, where, entry, {"parties", "boundary", "token", "reads_all_sessions", "role", "public_file"})
+    _expect_keys(path, where, entry, {"parties", "boundary", "token", "reads_all_sessions", "role", "public_file", "jobs"})
     boundary = entry.get("boundary", OUTSIDE)
     if boundary not in (INSIDE, OUTSIDE):
         raise InputError(f"{path}: {where}: boundary is {INSIDE} or {OUTSIDE}, got {boundary!r}")
@@ -181,6 +185,10 @@ def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] |
     for word in ("role", "public_file"):
         if word in entry and not (isinstance(entry[word], str) and entry[word].strip()):
             raise InputError(f"{path}: {where}: {word} is a text, got {entry[word]!r}")
+    jobs = _names(path, f"jobs of {where}", entry["jobs"]) if "jobs" in entry else USUAL_JOBS
+    for job in jobs:
+        if job not in JOBS:
+            raise InputError(f"{path}: {where}: {job!r} is no kind of job; {did_you_mean(job, JOBS) or 'there are ' + ', '.join(JOBS)}")
     token = None
     if "token" in entry:
         given = entry["token"]
@@ -189,7 +197,7 @@ def _caller(path: str, name: str, entry: Any) -> tuple[Caller, tuple[str, str] |
         if kind not in ("env", "file") or not isinstance(value, str):
             raise InputError(f"{path}: the token of {where} is given as {{env: NAME}} or {{file: PATH}}, never in this file itself")
         token = (kind, value)
-    return Caller(name, _names(path, f"parties of {where}", entry.get("parties") or []), boundary, reads_all, entry.get("role")), token
+    return Caller(name, _names(path, f"parties of {where}", entry.get("parties") or []), boundary, reads_all, entry.get("role"), jobs), token
 
 
 def _owner(path: str, place: str, entry: dict[str, Any]) -> dict[str, Any]:

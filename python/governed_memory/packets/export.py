@@ -34,6 +34,8 @@ from governed_memory.warehouse import rows
 KIND = "packets"
 # Concepts answered by one statement.
 AT_ONCE = 1000
+# Progress is told after so many.
+TOLD_EVERY = 100
 TABLES = ("packets", "packet_groups", "packet_members", "packet_exclusions")
 
 
@@ -135,7 +137,7 @@ def _write(
             ):
                 for concept, packet in _packets(request, opened, of):
                     done += 1
-                    if done % AT_ONCE == 0 or done == whole:
+                    if done % TOLD_EVERY == 0 or done == whole:
                         progress(done, whole)
                     if every_concept and not _says_something(packet):
                         continue

@@ -1,34 +1,24 @@
-"""The tools over MCP: on standard input and output for one caller, or over HTTP for whoever a bearer token says (rule G8)."""
+"""The tools over MCP, whatever carries it; and on standard input and output, for one caller (rule G8)."""
 
 from __future__ import annotations
 
 import json
 import logging
-import socket
-import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import anyio
 import mcp_types as types
-import uvicorn
-from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.auth.provider import AccessToken
-from mcp.server.auth.settings import AuthSettings
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from pydantic import AnyHttpUrl
-from starlette.applications import Starlette
 
-from governed_memory.errors import InputError
 from governed_memory.host.configuration import Caller
 from governed_memory.overlay.profile import mappings_csv, profile_yaml
+from governed_memory.service.calls import Answering, in_a_thread
 from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
-from governed_memory.service.tokens import Tokens
-from governed_memory.service.tools import call_tool, tools_of
+from governed_memory.service.tools import tools_of
 
 NAME = "governed-memory"
 INSTRUCTIONS = (
@@ -45,8 +35,15 @@ READS_ONLY = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, 
 ADDS = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def server(served: Served, who: Callable[[], Caller | None]) -> Server[Any]:
-    """An MCP server over the stores; `who` says who calls, and None that nobody is known."""
+def server(served: Served, who: Callable[[], Caller | None], answering: Answering | None = None) -> Server[Any]:
+    """An MCP server over the stores.
+
+    Args:
+        served: the stores.
+        who: says who calls, and None that nobody is known.
+        answering: runs calls; as they come, where nothing else is said.
+    """
+    answered = answering or in_a_thread(served)
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = [
@@ -60,8 +57,7 @@ def server(served: Served, who: Callable[[], Caller | None]) -> Server[Any]:
         if caller is None:
             return _result(ToolError("unauthenticated", "nobody is known to call").as_data(), is_error=True)
         try:
-            # Reading blocks; in a thread it keeps nobody else waiting.
-            return _result(await anyio.to_thread.run_sync(partial(call_tool, served, caller, params.name, params.arguments or {})))
+            return _result(await answered(caller, params.name, params.arguments or {}))
         except ToolError as error:
             return _result(error.as_data(), is_error=True)
 
@@ -93,7 +89,7 @@ def _result(data: dict[str, Any], *, is_error: bool = False) -> types.CallToolRe
 
 def serve_stdio(served: Served, caller: Caller) -> None:
     """Serve one caller on standard input and output until the input ends."""
-    _log_plainly()
+    log_plainly()
     made = server(served, lambda: caller)
 
     async def run() -> None:
@@ -103,54 +99,8 @@ def serve_stdio(served: Served, caller: Caller) -> None:
     anyio.run(run)
 
 
-def serve_http(served: Served, tokens: Tokens, address: str, port: int) -> None:
-    """Serve whoever has a token, as streamable HTTP at /mcp, until interrupted. Port 0 takes a free one; standard error says which.
-
-    Raises:
-        InputError: the address cannot be listened at.
-    """
-    _log_plainly()
-    listening = _listen(address, port)
-    where = f"[{address}]" if ":" in address else address
-    print(f"gmem serve: http://{where}:{listening.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
-    # Paths in an access log would be harmless; whatever a client puts into them would not be.
-    config = uvicorn.Config(http_app(served, tokens, address), log_level="warning", access_log=False, server_header=False)
-    anyio.run(partial(uvicorn.Server(config).serve, sockets=[listening]))
-
-
-def http_app(served: Served, tokens: Tokens, address: str) -> Starlette:
-    """The ASGI application of `serve_http`. Nothing is kept between requests, so that none rests on who sent an earlier one."""
-
-    class Verifier:
-        async def verify_token(self, token: str) -> AccessToken | None:
-            caller = tokens.caller(token)
-            # The token itself goes no further.
-            return None if caller is None else AccessToken(token="", client_id=caller.name, scopes=[])
-
-    def who() -> Caller | None:
-        access = get_access_token()
-        return None if access is None else served.host.callers.get(access.client_id)
-
-    made = server(served, who)
-    # No authorization server: the issuer is named because the SDK asks for one, and is published nowhere.
-    auth = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)
-    return made.streamable_http_app(stateless_http=True, json_response=True, host=address, auth=auth, token_verifier=Verifier())
-
-
-def _listen(address: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((address, port))
-    except OSError as error:
-        raise InputError(f"--http: cannot listen at {address!r} port {port}: {error.strerror or error}") from error
-    listening.listen()
-    return listening
-
-
-def _log_plainly() -> None:
-    """Only errors, and of those only the line: a traceback could quote what was read."""
+def log_plainly() -> None:
+    """Log to standard error, only errors, and of those only the line: a traceback could quote what was read."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.ERROR, handlers=[handler])

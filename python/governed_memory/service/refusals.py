@@ -14,7 +14,7 @@ class ToolError(Exception):
 
     def __init__(self, code: str, message: str) -> None:
         """A refusal with a code of: unauthenticated, unknown_tool, unknown_argument, invalid_argument, not_found, store_unavailable,
-        memory_unavailable, read_not_noted, internal."""
+        memory_unavailable, jobs_unavailable, result_unavailable, not_done, outdated, read_not_noted, timed_out, internal."""
         super().__init__(message)
         self.code = code
 

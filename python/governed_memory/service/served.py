@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from governed_memory.host.configuration import Host
 from governed_memory.log import utc_now
@@ -19,6 +20,9 @@ from governed_memory.service.shared_memory import SharedMemory
 from governed_memory.warehouse import StoreFile, built_path, manifest
 from governed_memory.warehouse.connection import is_file
 
+if TYPE_CHECKING:
+    from governed_memory.service.job_tools import Jobs
+
 
 @dataclass
 class Served:
@@ -29,6 +33,7 @@ class Served:
         database: the built database; by default the one GMEM_DATABASE names.
         host: the host's configuration.
         memory: what its callers remember; None where it serves records only.
+        jobs: the work that its callers may ask for; None where there is none.
         form: the form of the file, where it is not one record a row.
         attestations: for a file: what its host signed of it, where that is not beside it.
     """
@@ -39,6 +44,7 @@ class Served:
     memory: SharedMemory | None = None
     form: str | None = None
     attestations: str | None = None
+    jobs: Jobs | None = None
     _file: Opened | None = None
     _signature: tuple[tuple[str, int, int], ...] = ()
     _taken: tuple[int, int, int] | None = None

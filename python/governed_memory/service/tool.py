@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from governed_memory.dates import day, instant
-from governed_memory.errors import did_you_mean
+from governed_memory.errors import InputError, did_you_mean
 from governed_memory.host.configuration import Caller
 from governed_memory.log import Read
 from governed_memory.reads.ask import Opened
 from governed_memory.service.refusals import ToolError, of_arguments
 from governed_memory.service.served import Served
 
+LOGGER = logging.getLogger(__name__)
 TEXT = {"type": "string"}
 TEXTS = {"type": "array", "items": {"type": "string"}}
 DAY = {"type": "string", "description": "yyyy-mm-dd"}
@@ -89,6 +91,21 @@ def expect_arguments(name: str, tool: Tool, given: Mapping[str, Any]) -> None:
     for argument in tool.required:
         if argument not in given:
             raise ToolError("invalid_argument", f"{name}: says no {argument}")
+
+
+def note_read(served: Served, caller: Caller, read: Read) -> None:
+    """Note what was read, where there is a memory to note it in (rule M5).
+
+    Raises:
+        ToolError: it cannot be noted, so nothing may be answered.
+    """
+    if served.memory is None:
+        return
+    try:
+        served.memory.witness.note(caller.name, [read])
+    except InputError:
+        LOGGER.error("a read cannot be noted in the memory log")
+        raise ToolError("read_not_noted", "the read cannot be noted, so nothing is answered; try again later") from None
 
 
 KINDS = {

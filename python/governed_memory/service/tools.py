@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import duckdb
@@ -16,27 +17,29 @@ from governed_memory.reads.ask import Opened, Question, ask, explain
 from governed_memory.reads.noted import of_answer, of_listing
 from governed_memory.reads.released import INDEX, disclosed_history, released
 from governed_memory.service.candidate import check_record
+from governed_memory.service.job_tools import JOB_TOOLS
 from governed_memory.service.memory_tools import MEMORY_TOOLS
 from governed_memory.service.packet_tools import PACKET_TOOLS
 from governed_memory.service.proposal_tools import PROPOSAL_TOOLS
 from governed_memory.service.refusals import ToolError
 from governed_memory.service.served import Served
-from governed_memory.service.tool import CONCEPT, DAY, KNOWN_ON, SCOPE, STORE, TEXTS, Call, Tool, expect_arguments
+from governed_memory.service.tool import CONCEPT, DAY, KNOWN_ON, SCOPE, STORE, TEXTS, Call, Tool, expect_arguments, note_read
 from governed_memory.service.words import in_words
 
 LOGGER = logging.getLogger(__name__)
 
 
 def tools_of(served: Served) -> dict[str, Tool]:
-    """The tools of a server; those of memory only where it has one, and those that write only where it is kept."""
+    """The tools of a server; those of jobs and of memory only where it has them, and those that write to a memory only where it is kept."""
+    usual = TOOLS | PACKET_TOOLS | (JOB_TOOLS if served.jobs else {})
     if served.memory is None:
-        return TOOLS | PACKET_TOOLS
+        return usual
     of_memory = MEMORY_TOOLS | PROPOSAL_TOOLS
-    return TOOLS | PACKET_TOOLS | {name: tool for name, tool in of_memory.items() if tool.is_read_only or not served.memory.is_read_only}
+    return usual | {name: tool for name, tool in of_memory.items() if tool.is_read_only or not served.memory.is_read_only}
 
 
-def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tool gives a caller.
+def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any], opens: Callable[[Opened], None] = lambda _: None) -> dict[str, Any]:
+    """What a tool gives a caller; `opens` is told of the stores that are opened for it, so that somebody else may interrupt it.
 
     Raises:
         ToolError: whatever goes wrong. Its message holds nothing but what the call itself says and how tools are called.
@@ -49,10 +52,11 @@ def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any
     try:
         if not tool.needs_stores:
             return tool.answer(Call(served, NOTHING, caller, given))
-        with _opened(served) as opened:
+        with opened_for_a_call(served) as opened:
+            opens(opened)
             answer = tool.answer(Call(served, opened, caller, given))
         if tool.read:
-            _note(served, caller, tool.read(given, answer))
+            note_read(served, caller, tool.read(given, answer))
         return answer
     except ToolError:
         raise
@@ -62,31 +66,20 @@ def call_tool(served: Served, caller: Caller, name: str, given: Mapping[str, Any
         raise ToolError("internal", "the call failed on the server; nothing was answered") from None
 
 
-def _note(served: Served, caller: Caller, read: Read) -> None:
-    if served.memory is None:
-        return
-    try:
-        served.memory.witness.note(caller.name, [read])
-    except InputError:
-        LOGGER.error("a read cannot be noted in the memory log")
-        raise ToolError("read_not_noted", "the read cannot be noted, so nothing is answered; try again later") from None
+@contextmanager
+def opened_for_a_call(served: Served) -> Iterator[Opened]:
+    """The stores of a call; a failure to open them is told without its reason, which may quote a file.
 
-
-class _opened:
-    """The stores of a call; a failure to open them is told without its reason, which may quote a file."""
-
-    def __init__(self, served: Served) -> None:
-        self._context = served.opened()
-
-    def __enter__(self) -> Opened:
+    Raises:
+        ToolError: on entering, they cannot be read.
+    """
+    with ExitStack() as held:
         try:
-            return self._context.__enter__()
+            opened = held.enter_context(served.opened())
         except (InputError, duckdb.Error, OSError) as error:
             LOGGER.error("the stores cannot be opened: %s", type(error).__name__)
             raise ToolError("store_unavailable", "the stores cannot be read now; a build may be writing them. Try again later") from None
-
-    def __exit__(self, *raised: Any) -> None:
-        self._context.__exit__(*raised)
+        yield opened
 
 
 def _question(call: Call) -> Question:
