@@ -1,6 +1,6 @@
 """The bridge: from DuckDB to a tensor beside DuckDB's own export, what a second run encodes, and what adapters add to a forward pass of the full shape.
 
-Run: python python/benchmarks/bridge.py   (about two minutes; 3 GB of memory)
+Run: python python/benchmarks/bridge.py   (about two minutes on an idle machine; 3 GB of memory)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def timed(step: Callable[[], object]) -> float:
 
 
 def warmed(step: Callable[[], object]) -> None:
-    """Run a step until three in a row are alike: the first passes of a large model were seen to take ten times as long as later ones, with adapters or without."""
+    """Run a step until three in a row are alike: first passes of a large model were seen to take ten times as long, with adapters or without."""
     last = [timed(step) for _ in range(3)]
     for _ in range(WARMING):
         if max(last) < 1.3 * min(last):
@@ -96,7 +96,7 @@ def overhead(model: FrozenModel) -> None:
         with torch.no_grad(), adapters.attached(model, first.memory, measured=False):
             model.last_hidden(ids)
 
-    plain, with_memory = seconds(base, through, rounds=21)
+    plain, with_memory = seconds(base, through, rounds=41)
     pairs = statistics.median(after / before - 1 for before, after in zip(plain, with_memory, strict=True))
     without, both = statistics.median(plain), statistics.median(with_memory)
     print(f"{TOKENS} tokens, {SLOTS} slots, 2 adapters, one thread: {without:.3f} s without, {both:.3f} s with: {100 * (both / without - 1):+.1f} %")
