@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from governed_memory.warehouse.connection import connect
 
 # DuckDB draws the progress of what takes more than two seconds, unless it is told not to.
 ASKED = """
@@ -20,3 +26,17 @@ while took < 3:
 def test_a_slow_statement_draws_nothing_on_standard_output() -> None:
     run = subprocess.run([sys.executable, "-c", ASKED], capture_output=True, check=True)
     assert (run.stdout, run.stderr) == (b"", b"")
+
+
+def test_who_opens_a_file_that_was_replaced_reads_the_new_one(tmp_path: Path) -> None:
+    """Also while others in the same process still read the former one: a published file is replaced under a server that is never idle."""
+    path, newer = tmp_path / "file.duckdb", tmp_path / "newer.duckdb"
+    for place, number in ((path, 1), (newer, 2)):
+        with duckdb.connect(str(place)) as written:
+            written.execute(f"create table told as select {number} as number")
+    with connect(path, read_only=True) as former:
+        newer.replace(path)
+        with connect(path, read_only=True) as latter:
+            assert [one.execute("select number from told").fetchone() for one in (former, latter)] == [(1,), (2,)]
+            with pytest.raises(duckdb.InvalidInputException, match="read-only"):
+                latter.execute("insert into told values (3)")

@@ -14,15 +14,28 @@ if TYPE_CHECKING:
     import polars
 
 DEFAULT_DATABASE = "governed_memory.duckdb"
+# What a file that is read is called within its connection.
+READ = "file_that_is_read"
 
 
 def connect(path: Path | str, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
-    """A connection that never reaches for the network, has its days in UTC and prints nothing; `duckdb.Error` where the file cannot be opened."""
-    connection = duckdb.connect(str(path), read_only=read_only, config={"autoinstall_known_extensions": "false"})
+    """A connection that never reaches for the network, has its days in UTC and prints nothing; `duckdb.Error` where the file cannot be opened.
+
+    To read, the file is attached to an empty database. As a database of its own it would be shared by all connections of this process, and who opens
+    it after it was replaced would go on reading the former one for as long as anybody else does.
+    """
+    connection = duckdb.connect(":memory:" if read_only else str(path), config={"autoinstall_known_extensions": "false"})
     # A statement of more than two seconds would draw it on standard output, into what a command prints for programs to read; first of all,
     # since on a busy machine any statement may take that long.
     connection.execute("set enable_progress_bar = false")
     connection.execute("set TimeZone = 'UTC'")
+    if read_only:
+        try:
+            connection.execute(f"attach {literal(str(path))} as {READ} (read_only)")
+        except duckdb.Error:
+            connection.close()
+            raise
+        connection.execute(f"use {READ}")
     return connection
 
 
