@@ -30,7 +30,7 @@ from governed_memory.service.jobs.store import JobStore
 GMEM = [sys.executable, "-m", "governed_memory.cli"]
 ALICE, BOB = "token-of-alice", "token-of-bob"
 DAY = "2026-09-01"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1]), "TOKEN_OF_ALICE": ALICE, "TOKEN_OF_BOB": BOB}
+ENVIRONMENT = {**os.environ, "GMEM_DATABASE": "none.duckdb", "PYTHONPATH": str(Path(cli.__file__).parents[1]), "TOKEN_OF_ALICE": ALICE, "TOKEN_OF_BOB": BOB}
 HOST = {
     "callers": {
         "alice": {"parties": ["finance"], "boundary": "inside", "token": {"env": "TOKEN_OF_ALICE"}, "jobs": ["packets", "bridge", "snapshot"]},
