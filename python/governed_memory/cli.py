@@ -41,6 +41,7 @@ ROOMS = {
     "serve": "service",
     "report": "report",
     "lint-disclosure": "lint",
+    "gates": "gates",
     "frame": "memory",
     "skill": "memory",
     "candidates": "memory",
