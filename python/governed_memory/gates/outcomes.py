@@ -39,7 +39,9 @@ def read_junit(path: Path) -> list[Outcome]:
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise InputError(f"--junit: {str(path)!r} is no XML: {error}; expected what `pytest --junitxml=FILE` writes when it ends") from None
     if root.tag not in ("testsuites", "testsuite"):
-        raise InputError(f"--junit: {str(path)!r} is no report of tests: its root is {shown(root.tag)}; expected 'testsuites', as `pytest --junitxml=FILE` writes it")
+        raise InputError(
+            f"--junit: {str(path)!r} is no report of tests: its root is {shown(root.tag)}; expected 'testsuites', as `pytest --junitxml=FILE` writes it"
+        )
     return [_of_case(case) for case in root.iter("testcase")]
 
 
