@@ -26,9 +26,12 @@ build: $(VENV)/.core ## install the core, build the example stores, print a summ
 	@$(BIN)/gmem status
 	@printf '\nnext\n  $(BIN)/gmem as-of 2026-10-01 --concept data_retention\n  $(BIN)/gmem check stores/reference_edges.jsonl --map record_id=uuid,valid_from=valid_at,valid_to=invalid_at,source=episode\n  make test\n'
 
-test: $(VENV)/.test ## install the test tools too and run everything: dbt unit and data tests, pytest
+test: $(VENV)/.test ## install the test tools too and run everything: dbt unit and data tests, pytest, then the gates
+	@rm -f target/build_results.json target/pytest.xml
 	$(BIN)/dbt --quiet build --target ci
-	$(BIN)/pytest -n auto --dist loadfile --durations 40 --durations-min 10
+	@cp target/run_results.json target/build_results.json
+	$(BIN)/pytest -n auto --dist loadfile --durations 40 --durations-min 10 --junitxml target/pytest.xml
+	$(BIN)/gmem gates --junit target/pytest.xml --dbt target/build_results.json --out target/test_outcomes.jsonl
 
 lint: $(VENV)/.test ## sqlfluff, ruff and mypy
 	$(BIN)/ruff check python

@@ -43,6 +43,7 @@ ROOMS = {
     "job": "service",
     "report": "report",
     "lint-disclosure": "lint",
+    "gates": "gates",
     "frame": "memory",
     "skill": "memory",
     "candidates": "memory",
