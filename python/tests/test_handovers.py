@@ -96,10 +96,12 @@ def test_m11_from_an_inbox_to_whoever_is_served(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InputError, match=r"build 2.* was given with root .* and taken with root"):
         publish(published, database=str(database))
     assert published.read_bytes() == before
-    # What was published is changed: it is not served.
-    published.chmod(0o644)
-    with duckdb.connect(str(published)) as connection:
+    # Something else, which was made of what was published, stands in its place: it is not served. In its place it cannot be written while it is served.
+    changed = tmp_path / "changed.duckdb"
+    changed.write_bytes(before)
+    with duckdb.connect(str(changed)) as connection:
         connection.execute("update record_rows set value = 'other' where record_id = 'M-602'")
+    changed.replace(published)
     with pytest.raises(InputError, match=r"publish .* was given with root .* and taken with root"), served.opened():
         pass
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from governed_memory.host.configuration import Host
@@ -48,6 +49,8 @@ class Served:
     _file: Opened | None = None
     _signature: tuple[tuple[str, int, int], ...] = ()
     _taken: tuple[int, int, int] | None = None
+    _published: Opened | None = None
+    _generation: tuple[int, int, int] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -68,7 +71,7 @@ class Served:
                 yield whole
         else:
             self._take_over()
-            found = open_to_ask(self.store, self.database, self.host)
+            found = self._published_for_one_call() or open_to_ask(self.store, self.database, self.host)
             # One attached store is asked as if there were no other.
             names = found.stores if self.store is None else (self.store,)
             with found.connection:
@@ -80,14 +83,35 @@ class Served:
         if not handovers.are_kept or not is_file(path):
             return
         with self._lock:
-            state = path.stat()
-            taken = (state.st_ino, state.st_mtime_ns, state.st_size)
+            taken = _generation(path)
             if taken == self._taken:
                 return
             held = manifest(path)
             if held is not None:
                 handovers.take(STEP, held["generation_id"], file_root(path), utc_now())
             self._taken = taken
+
+    def _published_for_one_call(self) -> Opened | None:
+        """A published file, which is never written to and so stays open until another takes its place; None where the database is another's to write."""
+        path = built_path(self.database)
+        if not is_file(path):
+            return None
+        with self._lock:
+            if self._generation != (state := _generation(path)):
+                self._published, self._generation = None, state
+                if manifest(path) is not None:
+                    self._published = open_to_ask(self.store, self.database, self.host)
+                if _generation(path) != state:
+                    # It was replaced meanwhile: what was opened may be either.
+                    self._published, self._generation = None, None
+            if self._published is None:
+                return None
+            [(schema,)] = self._published.connection.execute("select current_database() || '.' || '\"' || current_schema() || '\"'").fetchall()
+            one = replace(self._published, connection=self._published.connection.cursor())
+        # It is a session of its own, with none of the settings of the other.
+        for setting in ("set enable_progress_bar = false", "set TimeZone = 'UTC'", f"use {schema}"):
+            one.connection.execute(setting)
+        return one
 
     def _file_for_one_call(self, store: StoreFile) -> Opened:
         with self._lock:
@@ -99,6 +123,12 @@ class Served:
                     self._file = open_to_ask(rows, None, self.host, self.attestations, reads=(*READS, *SEARCHED))
                 self._signature = signature
             return replace(self._file, connection=self._file.connection.cursor())
+
+
+def _generation(path: Path) -> tuple[int, int, int]:
+    """What changes when a file takes the place of another."""
+    state = path.stat()
+    return state.st_ino, state.st_mtime_ns, state.st_size
 
 
 def _signature(store: StoreFile) -> tuple[tuple[str, int, int], ...]:
