@@ -144,8 +144,8 @@ def _markers(store: StoreFile) -> str:
     return "[" + ", ".join(map(literal, store.open_markers)) + "]::varchar[]"
 
 
-# What was handed out of a build, and is no register of it.
-HANDED_OUT = ("stg_packet", "stg_bridge_")
+# What was handed out of a build, or is told of its tests, and is no register of it.
+HANDED_OUT = ("stg_packet", "stg_bridge_", "stg_test_outcomes")
 
 
 def _copy_registers(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> None:
