@@ -7,11 +7,7 @@
 
 {#- The folder that `latest` names, as a text within quotes; none where there is no export. -#}
 {% macro newest_export() -%}
-    {%- set given = governed_memory.expect_mapping('packets', var('packets', none) or {}) -%}
-    {%- if given and given.keys() | list != ['exports'] -%}
-        {{ exceptions.raise_compiler_error("vars: packets: expected exports: FOLDER, where `gmem packet export` keeps them; found " ~ tojson(given)) }}
-    {%- endif -%}
-    {%- set place = (given.get('exports') or '') | replace("'", "''") -%}
+    {%- set place = governed_memory.named_place('packets', 'exports', 'FOLDER, where `gmem packet export` keeps them') -%}
     {%- set found = run_query("select rtrim(content, chr(10)) from read_text('" ~ place ~ "/latest*') where filename like '%/latest'").columns[0].values() if execute and place else [] -%}
     {%- if execute and place and not found -%}
         {%- do exceptions.warn("vars: packets: " ~ place ~ " holds no export yet; make one with `gmem packet export --out " ~ place ~ "`") -%}

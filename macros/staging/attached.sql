@@ -19,6 +19,15 @@
     {{- return(found) -}}
 {%- endmacro %}
 
+{#- The only place that `vars: NAME: {KEY: PLACE}` names, as a text within quotes; an empty one where nothing is named. `expected` says what it is in words. -#}
+{% macro named_place(name, key, expected) -%}
+    {%- set given = governed_memory.expect_mapping(name, var(name, none) or {}) -%}
+    {%- if given and given.keys() | list != [key] -%}
+        {{ exceptions.raise_compiler_error("vars: " ~ name ~ ": expected " ~ key ~ ": " ~ expected ~ "; found " ~ tojson(given)) }}
+    {%- endif -%}
+    {{- return((given.get(key) or '') | replace("'", "''")) -}}
+{%- endmacro %}
+
 {% macro attached_registers() -%}
     {{- return(governed_memory.expect_mapping('registers', var('example_registers') if governed_memory.is_example() else var('registers', none) or {})) -}}
 {%- endmacro %}

@@ -71,10 +71,14 @@ def in_order(nodes: dict[str, dict]) -> list[dict]:
 
 
 def package_list() -> dict:
-    """The list as it is written: seeds of the profile as rows, fragments by name, models in order."""
+    """The list as it is written: seeds of the profile as rows, fragments by name, models in order, and which of them read a register.
+
+    Registers are what models/staging holds itself; the folders in it read what other rooms keep, as packets, runs and reports of tests.
+    """
     manifest, fragments = compile_project()
     nodes: dict[str, dict] = {}
     seeds: dict[str, dict] = {}
+    registers: list[str] = []
     for node in manifest["nodes"].values():
         name = node["name"]
         if node["resource_type"] == "seed" and node["path"].startswith(("profile/", "memory/")):
@@ -90,9 +94,11 @@ def package_list() -> dict:
                 "reads": sorted({parent.split(".")[-1] for parent in node["depends_on"]["nodes"]}),
                 "sql": node["compiled_code"].strip(),
             }
+            if Path(node["path"]).parent == Path("staging"):
+                registers.append(name)
     models = in_order(nodes)
     add_columns(seeds, models)
-    return {"seeds": dict(sorted(seeds.items())), "fragments": fragments, "models": models}
+    return {"seeds": dict(sorted(seeds.items())), "fragments": fragments, "registers": sorted(registers), "models": models}
 
 
 def add_columns(seeds: dict[str, dict], models: list[dict]) -> None:

@@ -144,15 +144,10 @@ def _markers(store: StoreFile) -> str:
     return "[" + ", ".join(map(literal, store.open_markers)) + "]::varchar[]"
 
 
-# What was handed out of a build, or is told of its tests, and is no register of it.
-HANDED_OUT = ("stg_packet", "stg_bridge_", "stg_test_outcomes")
-
-
 def _copy_registers(connection: duckdb.DuckDBPyConnection, store: StoreFile) -> None:
     """The entry of an attached store and the project's registers, as the last build left them."""
     built = attach_built(connection, store.built)
-    registers = [model["name"] for model in compiled()["models"] if model["name"].startswith("stg_") and not model["name"].startswith(HANDED_OUT)]
-    for name in ("stg_stores", *registers):
+    for name in ("stg_stores", *compiled()["registers"]):
         connection.execute(f'create table "{name}" as select * from {built}."{name}"')
     connection.execute("delete from stg_stores where store_id <> $store", {"store": store.store_id})
     connection.execute("detach built")
