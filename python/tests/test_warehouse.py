@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from governed_memory.warehouse.connection import connect
+from governed_memory.warehouse.connection import connect, session_of
 
 # DuckDB draws the progress of what takes more than two seconds, unless it is told not to.
 ASKED = """
@@ -40,3 +40,13 @@ def test_who_opens_a_file_that_was_replaced_reads_the_new_one(tmp_path: Path) ->
             assert [one.execute("select number from told").fetchone() for one in (former, latter)] == [(1,), (2,)]
             with pytest.raises(duckdb.InvalidInputException, match="read-only"):
                 latter.execute("insert into told values (3)")
+
+
+def test_a_session_of_its_own_has_days_in_utc_and_names_tables_as_its_connection_does(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as written:
+        written.execute("create schema other; create table other.here as select 1 as one")
+    with connect(tmp_path / "a.duckdb", read_only=True) as connection:
+        connection.execute("use file_that_is_read.other")
+        connection.execute("set global TimeZone = 'Asia/Tokyo'")
+        with session_of(connection) as session:
+            assert session.execute("select current_setting('TimeZone'), (select one from here)").fetchall() == [("UTC", 1)]

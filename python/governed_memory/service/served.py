@@ -19,7 +19,7 @@ from governed_memory.reads.released import READS
 from governed_memory.sealed import kept_handovers
 from governed_memory.service.shared_memory import SharedMemory
 from governed_memory.warehouse import StoreFile, built_path, manifest
-from governed_memory.warehouse.connection import is_file
+from governed_memory.warehouse.connection import is_file, session_of
 
 if TYPE_CHECKING:
     from governed_memory.service.job_tools import Jobs
@@ -106,12 +106,7 @@ class Served:
                     self._published, self._generation = None, None
             if self._published is None:
                 return None
-            [(schema,)] = self._published.connection.execute("select current_database() || '.' || '\"' || current_schema() || '\"'").fetchall()
-            one = replace(self._published, connection=self._published.connection.cursor())
-        # It is a session of its own, with none of the settings of the other.
-        for setting in ("set enable_progress_bar = false", "set TimeZone = 'UTC'", f"use {schema}"):
-            one.connection.execute(setting)
-        return one
+            return replace(self._published, connection=session_of(self._published.connection))
 
     def _file_for_one_call(self, store: StoreFile) -> Opened:
         with self._lock:
@@ -122,7 +117,7 @@ class Served:
                     rows = held_as_rows(store, self.form, "serve", held.callback)[0] if self.form else store
                     self._file = open_to_ask(rows, None, self.host, self.attestations, reads=(*READS, *SEARCHED))
                 self._signature = signature
-            return replace(self._file, connection=self._file.connection.cursor())
+            return replace(self._file, connection=session_of(self._file.connection))
 
 
 def _generation(path: Path) -> tuple[int, int, int]:

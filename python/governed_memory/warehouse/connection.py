@@ -25,10 +25,7 @@ def connect(path: Path | str, *, read_only: bool = False) -> duckdb.DuckDBPyConn
     it after it was replaced would go on reading the former one for as long as anybody else does.
     """
     connection = duckdb.connect(":memory:" if read_only else str(path), config={"autoinstall_known_extensions": "false"})
-    # A statement of more than two seconds would draw it on standard output, into what a command prints for programs to read; first of all,
-    # since on a busy machine any statement may take that long.
-    connection.execute("set enable_progress_bar = false")
-    connection.execute("set TimeZone = 'UTC'")
+    _settle(connection)
     if read_only:
         try:
             connection.execute(f"attach {literal(str(path))} as {READ} (read_only)")
@@ -37,6 +34,22 @@ def connect(path: Path | str, *, read_only: bool = False) -> duckdb.DuckDBPyConn
             raise
         connection.execute(f"use {READ}")
     return connection
+
+
+def session_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A session of its own in the database of a connection: a cursor, which has none of that one's settings and names tables where that one does."""
+    [(schema,)] = connection.execute("select current_database() || '.\"' || current_schema() || '\"'").fetchall()
+    session = connection.cursor()
+    _settle(session)
+    session.execute(f"use {schema}")
+    return session
+
+
+def _settle(connection: duckdb.DuckDBPyConnection) -> None:
+    # A statement of more than two seconds would draw it on standard output, into what a command prints for programs to read; first of all,
+    # since on a busy machine any statement may take that long.
+    connection.execute("set enable_progress_bar = false")
+    connection.execute("set TimeZone = 'UTC'")
 
 
 def open_memory() -> duckdb.DuckDBPyConnection:
