@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ RANKS = {"FIN-T-01": 1, "FIN-T-02": 2, "FIN-T-03": 2, "FIN-T-04": 1}
 Asked = dict[str, Any]
 
 
+@cache
 def bank() -> list[Asked]:
     """The questions, each with what is right."""
     return [json.loads(line) for line in (HERE / "ablation_bank.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -93,6 +95,7 @@ def _value_of(record_id: str) -> str:
     return next(record["value"] for record in _records() if record["record_id"] == record_id)
 
 
+@cache
 def _records() -> list[dict[str, Any]]:
     """Those of the example store, and what it lacks for some questions: rivals, corrections and what ended."""
     files = (ROOT / "stores/reference.jsonl", HERE / "ablation_records.jsonl")

@@ -86,7 +86,7 @@ class Running:
         async def asked(client: Client) -> Any:
             return await client.call_tool(tool, given)
 
-        return dict(session(self.url, token, asked).structured_content)
+        return dict(over_http(self.url, token, asked).structured_content)
 
     def ended(self, token: str, job_id: str) -> dict[str, Any]:
         """A job when it has ended."""
@@ -98,14 +98,14 @@ class Running:
                     return dict(told)
                 await anyio.sleep(0.05)
 
-        return dict(session(self.url, token, asked))
+        return dict(over_http(self.url, token, asked))
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=60)
 
 
-def session(url: str, token: str, asked: Callable[[Client], Awaitable[Any]]) -> Any:
+def over_http(url: str, token: str, asked: Callable[[Client], Awaitable[Any]]) -> Any:
     """What a session with that token gives."""
 
     async def within() -> Any:

@@ -73,6 +73,8 @@ def test_m11_from_an_inbox_to_whoever_is_served(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("GMEM_HANDOVERS", str(path))
     (tmp_path / "host.yml").write_text(json.dumps({"keys": SECTION}), encoding="utf-8")
     keys, database, published = host_keys(tmp_path), tmp_path / dbt_harness.DATABASE, tmp_path / "published.duckdb"
+    # The snapshot is of this database, whatever stands in the folder that the tests run in.
+    monkeypatch.setenv("GMEM_DATABASE", str(database))
 
     ingest(tmp_path, "one")
     run = build(tmp_path, "--exclude-resource-type", "test", "unit_test")

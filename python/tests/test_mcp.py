@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import httpx2
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from service_processes import over_http
 
 from governed_memory import cli
 from governed_memory.errors import InputError
@@ -83,19 +84,6 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     output, log = process.communicate(timeout=20)
     # Nothing of what was asked or answered is in a log.
     assert (output, log) == ("", "")
-
-
-def over_http(url: str, token: str, asked: Callable[[Client], Awaitable[Any]]) -> Any:
-    """What a session with that token gives."""
-
-    async def session() -> Any:
-        async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
-        ):
-            return await asked(client)
-
-    return anyio.run(session)
 
 
 def call(url: str, token: str, tool: str, **given: Any) -> dict[str, Any]:

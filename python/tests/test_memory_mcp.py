@@ -16,7 +16,8 @@ import duckdb
 import pytest
 from dbt_harness import DATABASE, dbt
 from mcp import Client, StdioServerParameters
-from test_mcp import DAY, GMEM, HERE, known, over_http, written
+from service_processes import over_http
+from test_mcp import DAY, GMEM, HERE, known, written
 
 from governed_memory import cli
 from governed_memory.host.configuration import Caller, Host

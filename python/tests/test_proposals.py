@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from service_processes import over_http
 from test_learning import HOUR, NOON, House
-from test_mcp import GMEM, HERE, over_http
+from test_mcp import GMEM, HERE
 
 from governed_memory.cli import main
 from governed_memory.errors import InputError
