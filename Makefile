@@ -31,7 +31,7 @@ test: $(VENV)/.test ## install the test tools too and run everything: dbt unit a
 	$(BIN)/dbt --quiet build --target ci
 	@cp target/run_results.json target/build_results.json
 	$(BIN)/pytest -n auto --dist loadfile --durations 40 --durations-min 10 --junitxml target/pytest.xml
-	-$(BIN)/gmem gates --junit target/pytest.xml --dbt target/build_results.json --out target/test_outcomes.jsonl
+	$(BIN)/gmem gates --junit target/pytest.xml --dbt target/build_results.json --out target/test_outcomes.jsonl
 
 lint: $(VENV)/.test ## sqlfluff, ruff and mypy
 	$(BIN)/ruff check python
